@@ -1,4 +1,4 @@
-//! Times the store's basic steps on a database of one million small entries, or of fewer large
+//! Timings of the store's basic steps on a database of one million small entries, or of fewer large
 //! ones. Arguments: number of entries, `small` or `large`, folder for the database.
 
 use std::hint::black_box;
@@ -34,7 +34,7 @@ const USED: [&str; 14] = [
     "createTimestamp",
     "creatorsName",
 ];
-/// Children of the second level: the entries with ids from 3 on.
+/// Id of the first entry below the second level.
 const FIRST: u64 = 3;
 
 fn main() -> Outcome<()> {
@@ -207,8 +207,8 @@ impl Random {
 
 const ROUNDS: usize = 200_000;
 
-/// Nanoseconds of processor time this thread has had (Linux), which other programs running beside
-/// this one do not change as they change the time that passes.
+/// Returns the nanoseconds of processor time of this thread (Linux), which other programs do not
+/// change, unlike elapsed time.
 fn processor_ns() -> Outcome<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text

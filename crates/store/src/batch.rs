@@ -1,10 +1,10 @@
-//! The write transaction: changes to entries, with everything that follows from them.
+//! The write transaction: changes to entries, with the index rows, counts and digest that follow.
 //!
 //! Invariants:
-//! - after each operation that returned `Ok`, all tables agree, counting what is pending in memory;
+//! - after each operation that returned `Ok`, all tables agree, pending changes in memory included;
 //! - an operation that returned [`Error::Conflict`] has changed nothing, and the batch goes on;
 //!   after any other error the batch can only be dropped;
-//! - nothing is visible to readers before `commit` returns, and then everything is, durably.
+//! - readers see nothing before `commit` returns, and then all of it, durably.
 
 mod append;
 mod history;
@@ -37,29 +37,30 @@ pub struct Batch<'s> {
     pub(crate) transaction: WriteTransaction,
     pub(crate) tables: Tables,
     pub(crate) indexes: IndexSet,
-    /// How attributes are indexed; made when it is asked for, because many numbers may be added to
-    /// the dictionary one by one, and it is as long as the dictionary.
+    /// Indexes by attribute number; built at first use, since numbers may be added to the
+    /// dictionary one by one and the plan is as long as the dictionary.
     plan: OnceCell<WritePlan>,
     pub(crate) pending: Pending,
-    /// Whether an entry or a counter changed since the state row was read.
+    /// The state row as the batch read it: commit compares, to learn whether an entry or a counter
+    /// changed.
     before: State,
     containers: RefCell<Containers>,
-    /// Holders from which on a value's holders move to the posting table.
+    /// Number of holders of a value above which they move to the posting table.
     pub(crate) holders_max: u64,
     pub(crate) scratch: Scratch,
-    /// What versions of the environment begin with.
+    /// Offset of the environment in use, added to LMDB's transaction ids to give versions.
     versions_from: u64,
     store: &'s Shared,
 }
 
-/// What a batch was at a [`Batch::save`], beside what LMDB keeps.
+/// The state of a batch at a [`Batch::save`]; LMDB keeps the changes of tables.
 #[derive(Debug)]
 pub struct Savepoint {
     state: State,
     indexes: IndexSet,
 }
 
-/// Memory that is used again by each operation.
+/// Buffers that each operation uses again.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     value: Vec<u8>,
@@ -92,7 +93,7 @@ impl<'s> Batch<'s> {
         })
     }
 
-    /// The state as changed so far.
+    /// A snapshot of the state with the changes of this batch.
     pub fn snapshot(&self) -> Snapshot<'_> {
         let version = self.versions_from + self.transaction.id();
         let pending = Some(&self.pending);
@@ -105,7 +106,7 @@ impl<'s> Batch<'s> {
         )
     }
 
-    /// Gives out an id that no entry ever had.
+    /// Returns a new id; no entry ever had it.
     pub fn next_id(&mut self) -> EntryId {
         let id = EntryId(self.pending.state.next_id);
         self.pending.state.next_id += 1;
@@ -169,7 +170,7 @@ impl<'s> Batch<'s> {
         self.replace(id, parent, entry)
     }
 
-    /// Replaces an entry and its name. Whatever lies below it moves with it, at no cost.
+    /// Replaces an entry and its name. Its subordinates move with it, at no cost.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the old name is not the entry's, the new one is taken, the new
@@ -226,7 +227,7 @@ impl<'s> Batch<'s> {
         self.add_to_count(name.0, -1)
     }
 
-    /// Removes an entry without children and its name, but not from its superior's count.
+    /// Removes an entry without children and its name row; the child count of its parent stays.
     pub(crate) fn remove(&mut self, id: EntryId, name_key: &[u8]) -> Result<(), Error> {
         if self.snapshot().child_count(id)? > 0 {
             return Err(Error::conflict("the entry has children"));
@@ -255,16 +256,16 @@ impl<'s> Batch<'s> {
         self.plan.get_or_init(|| self.indexes.plan())
     }
 
-    /// Uses another schema for index keys from now on; a schema that extends the one before.
+    /// Uses `schema` for index keys from now on; `schema` extends the schema before.
     pub fn set_schema(&mut self, schema: Schema) {
         self.indexes.schema = schema;
         self.plan = OnceCell::new();
     }
 
-    /// Stores dictionary rows. [`Batch::set_schema`] with a schema that has them follows.
+    /// Stores dictionary rows; [`Batch::set_schema`] with a schema that has these rows must follow.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn put_dictionary(&mut self, rows: &[DictionaryRow]) -> Result<(), Error> {
         for row in rows {
             let (key, text) = (row.number.0.to_be_bytes(), row.text.as_bytes());
@@ -279,19 +280,19 @@ impl<'s> Batch<'s> {
         self.pending.state.position = position;
     }
 
-    /// Stores a small named value of the layers above.
+    /// Stores a small named value for the crates above.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn put_meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.transaction
             .put(self.tables.meta, &value_key(key), value, Put::Upsert)
     }
 
-    /// Removes a small named value, if it is there.
+    /// Removes a small named value; without such a value nothing changes.
     ///
     /// # Errors
-    /// As [`Batch::put_meta`].
+    /// The errors of [`Batch::put_meta`].
     pub fn delete_meta(&mut self, key: &[u8]) -> Result<(), Error> {
         let key = value_key(key);
         if self.transaction.get(self.tables.meta, &key)?.is_some() {
@@ -300,9 +301,9 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// Wants exactly these kinds of index on an attribute type, named canonically. New kinds are
-    /// built and unwanted ones removed by [`Batch::build_indexes`]; from now on writes maintain the
-    /// new ones. The caller makes its [`IndexSet`] anew from [`Snapshot::index_states`].
+    /// Sets the kinds of index on an attribute type, named canonically. [`Batch::build_indexes`]
+    /// builds new kinds and removes kinds not listed; writes maintain the new ones from now on. The
+    /// caller makes its [`IndexSet`] anew from [`Snapshot::index_states`].
     ///
     /// # Errors
     /// [`Error::Conflict`] for an attribute type that the schema does not have.
@@ -324,16 +325,16 @@ impl<'s> Batch<'s> {
     /// Removes all indexes on an attribute type; [`Batch::build_indexes`] removes their rows.
     ///
     /// # Errors
-    /// As [`Batch::set_index`].
+    /// The errors of [`Batch::set_index`].
     pub fn drop_index(&mut self, attribute: &str) -> Result<(), Error> {
         self.set_index(attribute, IndexKinds::NONE)
     }
 
-    /// Builds the indexes on an attribute type anew, by [`Batch::build_indexes`]: every entry that
-    /// is missing in them comes in. They go on answering meanwhile.
+    /// Marks the indexes on an attribute type to be built anew by [`Batch::build_indexes`], which
+    /// adds every missing entry. Searches use the indexes meanwhile.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn rebuild_index(&mut self, attribute: &str) -> Result<(), Error> {
         let states = self.snapshot().index_states()?;
         let Some(mut state) = states.into_iter().find(|it| it.attribute == attribute) else {
@@ -343,14 +344,14 @@ impl<'s> Batch<'s> {
         self.put_index_state(&state)
     }
 
-    /// Begins changes that can be taken back together while those before them stay: give the
-    /// savepoint to [`Batch::release`] or [`Batch::roll_back`], the last one first.
+    /// Sets a savepoint: changes from here on can be rolled back while earlier ones stay.
+    /// Savepoints end by [`Batch::release`] or [`Batch::roll_back`], the newest first.
     ///
-    /// Costs nothing where it is not used; where it is, the pages changed in between are copied
-    /// once more, and postings that were pending are written.
+    /// A batch without savepoints pays nothing; with one, pages changed since it are copied once
+    /// more, and pending postings are written.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn save(&mut self) -> Result<Savepoint, Error> {
         self.flush_postings()?;
         self.transaction.save()?;
@@ -360,18 +361,18 @@ impl<'s> Batch<'s> {
         })
     }
 
-    /// Keeps what was changed since a savepoint.
+    /// Ends a savepoint and keeps the changes made since.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn release(&mut self, _: Savepoint) -> Result<(), Error> {
         self.transaction.release()
     }
 
-    /// Makes the batch what it was at a savepoint.
+    /// Takes back all changes since a savepoint.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn roll_back(&mut self, savepoint: Savepoint) -> Result<(), Error> {
         self.transaction.roll_back()?;
         self.pending = Pending {
@@ -380,16 +381,16 @@ impl<'s> Batch<'s> {
         };
         self.plan = OnceCell::new();
         self.indexes = savepoint.indexes;
-        // Names learned in between may be given again to other entries under the same counter.
+        // Names cached in between may be given to other entries under the same rename counter.
         self.containers = RefCell::default();
         Ok(())
     }
 
-    /// Commits. When it returns, everything is visible, and durable unless a [`crate::Journal`]
-    /// sees to that.
+    /// Commits. When it returns, readers see all changes, and they are durable: by a sync here, or
+    /// by the record that a [`crate::Journal`] has synced.
     ///
     /// # Errors
-    /// [`Error::Full`] when there is no room, or what LMDB says; nothing has changed then.
+    /// [`Error::Full`] when there is no room, or an error of LMDB; nothing has changed then.
     pub fn commit(mut self) -> Result<(), Error> {
         self.flush_postings()?;
         if self.pending.state != self.before {
@@ -407,7 +408,7 @@ impl<'s> Batch<'s> {
         postings.flush(&mut self.transaction, self.tables.posting)
     }
 
-    /// Stores where an index stands, and uses it from now on.
+    /// Stores the state of an index; this batch applies it from now on.
     pub(crate) fn put_index_state(&mut self, state: &IndexState) -> Result<(), Error> {
         let key = index_key(&state.attribute);
         if state.is_none() {
@@ -446,8 +447,9 @@ impl<'s> Batch<'s> {
         result
     }
 
-    /// The keys a stored entry has, into `scratch.old`, and its term in the state's digest. With a
-    /// successor only the keys that may differ, and `scratch.bases` says of which attributes.
+    /// Puts the keys of a stored entry into `scratch.old` and returns the entry's term in the
+    /// state's digest. With a successor given, only keys of attributes that differ, whose bases are
+    /// put into `scratch.bases`.
     fn old_keys(
         &self,
         id: EntryId,
@@ -492,13 +494,14 @@ impl<'s> Batch<'s> {
     /// Changes the number of children of an entry by one.
     fn add_to_count(&mut self, parent: EntryId, difference: i64) -> Result<(), Error> {
         if self.change_count(parent, difference)? == 0 {
-            // Without children it can be deleted, so readers must forget it.
+            // Without children the entry can be deleted, so readers must forget it.
             self.pending.state.rename_counter += 1;
         }
         Ok(())
     }
 
-    /// The same, and returns how many are left. Readers are told nothing.
+    /// Changes the number of children of an entry by `difference` and returns the new number,
+    /// without raising the rename counter.
     pub(crate) fn change_count(&mut self, parent: EntryId, difference: i64) -> Result<u64, Error> {
         let key = id_key(parent);
         let stored = self.transaction.get(self.tables.count, &key)?;

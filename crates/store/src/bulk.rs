@@ -1,14 +1,14 @@
 //! Bulk load: a whole database written in the order of its trees.
 //!
-//! Entries are appended as they come, in the order of ids. Everything else (names, index keys) is
-//! collected in memory, sorted at the end and appended tree by tree, which fills pages completely
-//! and costs a fraction of inserting in random order. What is more than the memory allows is
-//! sorted and written to files meanwhile, which are merged at the end. Until
-//! [`BulkLoader::finish`] has returned, the folder is not a database anyone should open.
+//! Entries are appended in the order of ids. Names and index keys are collected in memory, sorted
+//! at the end and appended tree by tree, which fills pages completely and costs a fraction of
+//! inserting in random order. Keys beyond the memory limit are sorted and written to files, which
+//! are merged at the end. Until [`BulkLoader::finish`] has returned, the folder is not a database
+//! anyone should open.
 //!
-//! Memory up to the limit: some 80 bytes for each name and 16 for each value of an equality index,
-//! 2 for each trigram of a value, 8 for each link. Beside it come the members of the group at hand,
-//! 8 bytes each, and texts that are members and name no entry.
+//! Memory up to the limit: some 80 bytes for each name, 16 for each value of an equality index, 2
+//! for each trigram of a value, 8 for each link. Beyond it come the members of the current group, 8
+//! bytes each, and member texts that name no entry.
 
 mod append;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! The entries that may match: what a plan yields, walked in the order of ids.
+//! Candidate sets: the entries that may match a filter, walked in the order of ids.
 
 use std::sync::Arc;
 
@@ -12,36 +12,37 @@ use crate::index_set::IndexSet;
 use crate::plan::Gathering;
 use crate::snapshot::{Sight, Snapshot};
 
-/// Ids of entries that may match. They own nothing of a snapshot, so a parked search keeps them and
-/// goes on with a newer one: entries that are gone are skipped, the filter is evaluated on what the
-/// entry is by then.
+/// Ids of entries that may match. They borrow nothing from a snapshot, so a parked search keeps
+/// them and goes on with a newer snapshot: deleted entries are skipped, and the filter is evaluated
+/// on the entry as it is then.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Candidates {
-    /// None.
+    /// No entry.
     None,
-    /// One, the usual case.
+    /// One entry, the usual case.
     One(EntryId),
-    /// Several, ascending.
+    /// Several entries, ascending.
     Ids(Vec<EntryId>),
-    /// Many.
+    /// Many entries.
     Set(RoaringTreemap),
-    /// The same, as the filter has them.
+    /// The entries that the filter itself lists, shared with it.
     Listed(Arc<RoaringTreemap>),
     /// All entries.
     Scan,
-    /// Those that are not all collected: [`Snapshot::gather`] comes first.
+    /// Candidates that are not all collected: [`Snapshot::gather`] comes first.
     Gathering(Box<Gathering>),
-    /// Those whom this attribute of a group has as members, to be walked through only.
+    /// The members of an attribute of a group, read during a walk; [`Candidates::contains`] knows
+    /// none of them.
     Members {
-        /// The group.
+        /// Id of the group.
         group: EntryId,
-        /// The attribute.
+        /// Number of the attribute.
         number: AttributeNumber,
     },
 }
 
 impl Candidates {
-    /// How many there are, if that is known without a scan.
+    /// Number of candidates; `None` if only a scan could tell.
     pub fn count(&self) -> Option<u64> {
         match self {
             Candidates::None => Some(0),
@@ -53,8 +54,8 @@ impl Candidates {
         }
     }
 
-    /// Whether what is not collected yet still can be: not when an index that it is to come from
-    /// was dropped meanwhile.
+    /// Returns whether candidates not yet collected still can be: `false` when an index to be read
+    /// for them was dropped meanwhile.
     pub fn are_indexed(&self, indexes: &IndexSet) -> bool {
         match self {
             Candidates::Gathering(gathering) => gathering.is_indexed(indexes),
@@ -62,8 +63,8 @@ impl Candidates {
         }
     }
 
-    /// The smallest candidate greater than `after`. A scan answers the next id, whether or not
-    /// there is such an entry; [`Candidates::entries_after`] is made for it.
+    /// Returns the smallest candidate greater than `after`. A scan returns the next id, whether or
+    /// not that entry exists; [`Candidates::entries_after`] suits scans.
     pub fn next(&self, after: EntryId) -> Option<EntryId> {
         match self {
             Candidates::None | Candidates::Gathering(_) | Candidates::Members { .. } => None,
@@ -85,8 +86,9 @@ impl Candidates {
         self.walk(snapshot, after, Sight::Visible)
     }
 
-    /// The same with those that are detached, for who counts what is looked at: of a large subtree
-    /// that was deleted there may be many in a row.
+    /// Iterates over the candidates with ids greater than `after` by id, detached entries included,
+    /// for callers that bound the entries they read: of a large deleted subtree many may follow one
+    /// another.
     pub fn stored_after<'c>(
         &'c self,
         snapshot: Snapshot<'c>,
@@ -145,7 +147,7 @@ impl Candidates {
         }
     }
 
-    /// The candidates that are in both.
+    /// Returns the candidates in both sets.
     pub(crate) fn and(self, other: Candidates) -> Candidates {
         use Candidates::{Gathering, Ids, Listed, Members, None, One, Scan, Set};
         match (self, other) {
@@ -175,7 +177,7 @@ impl Candidates {
         }
     }
 
-    /// The candidates that are in either.
+    /// Returns the candidates in either set.
     pub(crate) fn or(self, other: Candidates) -> Candidates {
         use Candidates::{Gathering, Ids, Listed, Members, None, One, Scan, Set};
         match (self, other) {
@@ -213,7 +215,7 @@ impl Candidates {
         }
     }
 
-    /// Whether an entry is among them.
+    /// Returns whether an entry is a candidate.
     pub fn contains(&self, id: EntryId) -> bool {
         match self {
             Candidates::None | Candidates::Gathering(_) | Candidates::Members { .. } => false,
@@ -232,7 +234,7 @@ fn next_of(set: &RoaringTreemap, after: EntryId) -> Option<EntryId> {
     iter.next().map(EntryId)
 }
 
-/// See [`Candidates::entries_after`].
+/// The iterator of [`Candidates::entries_after`].
 pub struct CandidateEntries<'c> {
     snapshot: Snapshot<'c>,
     source: Source<'c>,
@@ -260,7 +262,7 @@ impl<'c> Source<'c> {
 impl<'c> Iterator for CandidateEntries<'c> {
     type Item = Result<(EntryId, EntryView<'c>), Error>;
 
-    // A call costs each search 80 instructions of 11,800.
+    // A call here costs each search 80 instructions of 11,800.
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -1,8 +1,8 @@
-//! Comparing every table with every other.
+//! The check of a database: every table is compared with every other.
 //!
-//! Names and index rows are compared with the entries by sums over all of them, so that each table
-//! is read once from end to end; look-ups tell which rows are wrong once sums differ. Links are
-//! looked up from one side, and counted from the other.
+//! Names and index rows are compared with entries by sums over all rows, so that each table is read
+//! once from end to end; only when sums differ do look-ups find the wrong rows. Links are looked up
+//! from the set's side, and counted from the member's.
 
 mod indexes;
 mod links;
@@ -31,10 +31,10 @@ use sums::Sum;
 const PROGRESS_EVERY: u64 = 1000;
 
 /// Compares every table with every other, and recomputes counts and digests. `progress` is called
-/// now and then with the number of entries looked at.
+/// every 1,000 entries with the number of entries read.
 ///
 /// # Errors
-/// What LMDB says; whatever else is wrong is a problem in the report.
+/// Errors of LMDB; all other damage is a problem in the report.
 pub fn check(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -73,7 +73,7 @@ pub fn check(
         for row in snapshot.stored_entries_from(EntryId(1)) {
             match row {
                 Ok((id, view)) => rows.find_missing(id, &view, &mut report)?,
-                // Told above.
+                // The damaged entry is in the report already.
                 Err(Error::DamagedEntry { .. }) => {}
                 Err(_) => break,
             }
@@ -156,7 +156,7 @@ fn find_names(snapshot: &Snapshot<'_>, schema: &Schema, report: &mut Report) -> 
     Ok(())
 }
 
-/// What is added for a name.
+/// The bytes of a name that enter the sum.
 fn name_row(key: &[u8], id: EntryId) -> SmallVec<[u8; 64]> {
     let mut row = SmallVec::from_slice(key);
     row.extend_from_slice(&id.0.to_be_bytes());
@@ -206,7 +206,7 @@ fn check_dictionary(
     Ok(())
 }
 
-/// Checks an entry in itself.
+/// Checks one entry by itself: digest, attribute numbers, directory.
 fn check_entry(id: EntryId, view: &EntryView<'_>, schema: &Schema, report: &mut Report) {
     report.expect(view.computed_digest() == view.digest(), || {
         format!("the digest of entry {id} is wrong")

@@ -1,11 +1,11 @@
-//! What a reader remembers of entries that have children: where they are and what they are called.
+//! A reader's cache of containers (entries that have children): their ids, parents and names.
 //!
 //! Invariants:
-//! - only entries with children are remembered. Such an entry cannot be deleted, so what is
-//!   remembered goes wrong only when one is renamed or moved, or loses its last child: exactly
-//!   then a write raises the state's rename counter, and a new counter clears everything;
+//! - only containers are cached. A container cannot be deleted, so its cached parent and name
+//!   become wrong only when one is renamed or moved, or loses its last child: exactly then a write
+//!   raises the state's rename counter, and a new counter clears the cache;
 //! - the counter is read again only when the transaction id has changed;
-//! - never more than [`BYTES_MAX`] are remembered.
+//! - the cache holds at most [`BYTES_MAX`].
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -14,60 +14,60 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::id::EntryId;
 
-/// Bytes of names remembered at most; then everything is forgotten. Room for some 100,000
-/// containers.
+/// Bytes of names in the cache at most, room for some 100,000 containers; beyond it the cache is
+/// cleared.
 const BYTES_MAX: usize = 16 << 20;
-/// What an entry of a map takes besides its name, roughly.
+/// Approximate bytes of a map entry beside its name.
 const OVERHEAD_BYTES: usize = 64;
 
-/// An entry that has children.
+/// A cached container.
 #[derive(Debug)]
 pub(crate) struct Container {
     pub parent: EntryId,
-    /// Its DN as spelled.
+    /// The DN as spelled.
     pub name: Box<[u8]>,
 }
 
-/// The containers one reader remembers.
+/// The container cache of one reader.
 #[derive(Debug, Default)]
 pub(crate) struct Containers {
     /// The transaction id at which the counter was read last.
     version: u64,
     counter: u64,
-    /// Some entries are detached.
+    /// Whether some entries are detached.
     hides_some: bool,
     by_id: HashMap<u64, Container, BuildHasherDefault<Spread>>,
-    /// Under the hash of the normalised name: the name and the entry.
+    /// Normalised name and id, by the hash of the normalised name.
     by_name: HashMap<u64, (Box<[u8]>, EntryId), BuildHasherDefault<Spread>>,
     bytes: usize,
 }
 
 impl Containers {
-    /// Whether what is remembered has been compared with this version already.
+    /// Returns whether the cache has been compared with this version already.
     #[inline]
     pub fn is_current(&self, version: u64) -> bool {
         self.version == version
     }
 
-    /// Whether what is remembered is true of states with this counter.
+    /// Returns whether the cache is valid for states with this rename counter.
     pub fn is_of(&self, counter: u64) -> bool {
         self.counter == counter
     }
 
-    /// Has been compared with the counter of a version, and is true of it.
+    /// Notes that the cache is valid for a version, whose counter was compared.
     pub fn hold_for(&mut self, version: u64) {
         self.version = version;
     }
 
-    /// Forgets everything that another counter stood for.
+    /// Clears the cache and makes it one for the rename counter `counter`.
     pub fn renew(&mut self, counter: u64, hides_some: bool) {
         self.clear();
         self.counter = counter;
         self.hides_some = hides_some;
     }
 
-    /// Whether some entries are detached: told by the counter, too, which is raised when the first
-    /// one comes and when the last one goes.
+    /// Returns whether some entries are detached. The rename counter covers this too: it rises when
+    /// the first detached entry comes and when the last one goes.
     #[inline]
     pub fn hides_some(&self) -> bool {
         self.hides_some
@@ -83,7 +83,7 @@ impl Containers {
         self.by_id.insert(id.0, container);
     }
 
-    /// The entry of a normalised name.
+    /// Returns the id of the container with a normalised name, if it is cached.
     #[inline]
     pub fn by_name(&self, name: &[u8]) -> Option<EntryId> {
         let (found, id) = self.by_name.get(&xxh3_64(name))?;
@@ -110,8 +110,8 @@ impl Containers {
     }
 }
 
-/// Hashes ids and hashes by one multiplication: they come from us, not from clients' choice of
-/// map keys, and a clash costs only time.
+/// Hasher for ids and hashes, one multiplication: the server chooses them, not clients, and a
+/// collision costs only time.
 #[derive(Debug, Default)]
 pub(crate) struct Spread(u64);
 

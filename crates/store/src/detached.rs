@@ -1,14 +1,14 @@
-//! Subtrees that are deleted at once and reclaimed bit by bit.
+//! Deleted subtrees: detached at once, reclaimed bit by bit.
 //!
 //! To detach a subtree is to move its top below [`EntryId::DETACHED`]: one name and one row,
-//! however large it is. From then on no reader finds an entry of it, while its rows and keys are
-//! still there. Reclaiming removes them, what stands below others first, so that each entry that
-//! is left is still known to be detached.
+//! however large the subtree is. From then on no reader finds an entry of it, while its rows and
+//! keys still exist. Reclaiming removes them from the leaves up, so that each remaining entry is
+//! still known to be detached.
 //!
 //! Invariants:
-//! - the top of a detached subtree has its whole DN as RDN, so that the names of its entries are
-//!   what they were;
-//! - readers learn from the rename counter that there is something detached, and that nothing is.
+//! - the top of a detached subtree has its whole DN as RDN, so that the names of its entries stay
+//!   the same;
+//! - readers learn from the rename counter that detached entries exist, or that none do any more.
 
 use crate::batch::Batch;
 use crate::entry::EntryView;
@@ -18,20 +18,20 @@ use crate::lmdb::Cursor;
 use crate::snapshot::Snapshot;
 use crate::tables::{NameKey, id_of_name, parent_of_name_key};
 
-/// A detached entry whose turn it is to be reclaimed.
+/// A detached entry that is next to be reclaimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detached {
-    /// The entry.
+    /// Id of the entry.
     pub id: EntryId,
-    /// The top of the subtree it was deleted with.
+    /// Id of the top of the subtree that was deleted.
     pub top: EntryId,
     parent: EntryId,
     name_key: Vec<u8>,
 }
 
 impl Batch<'_> {
-    /// Takes an entry with everything below it out of sight, in constant time. `entry` is the row
-    /// it has from now on: its RDN is its whole DN, its parent [`EntryId::DETACHED`].
+    /// Detaches an entry with all its subordinates in constant time. `entry` is its new row: its
+    /// RDN is its whole DN, its parent [`EntryId::DETACHED`].
     ///
     /// # Errors
     /// [`Error::Conflict`] when the name is not the entry's or `entry` has another parent.
@@ -42,20 +42,21 @@ impl Batch<'_> {
         entry: &[u8],
     ) -> Result<(), Error> {
         self.rename(id, name, (EntryId::DETACHED, &id.packed()), entry)?;
-        // A leaf was remembered by nobody, but now there is something to hide.
+        // No reader caches a leaf, but the first detached entry must reach readers.
         self.pending.state.rename_counter += 1;
         Ok(())
     }
 
-    /// Removes a detached entry, below which nothing is left.
+    /// Removes a detached entry without children.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it is another entry by now or has children.
+    /// [`Error::Conflict`] when the name leads to another entry, or the entry has children.
     pub fn reclaim(&mut self, entry: &Detached) -> Result<(), Error> {
         self.check_name(entry.id, &entry.name_key)?;
         self.remove(entry.id, &entry.name_key)?;
         let left = self.change_count(entry.parent, -1)?;
-        // Nobody looks up a detached superior, so it need not be forgotten when it is empty.
+        // No reader looks up a detached superior, so the rename counter stays when it loses its
+        // last child.
         if left == 0 && entry.parent == EntryId::DETACHED {
             self.pending.state.rename_counter += 1;
         }
@@ -64,18 +65,18 @@ impl Batch<'_> {
 }
 
 impl<'a> Snapshot<'a> {
-    /// How many detached subtrees there are.
+    /// Number of detached subtrees.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn detached_count(&self) -> Result<u64, Error> {
         self.child_count(EntryId::DETACHED)
     }
 
-    /// The next detached entries in the order in which they are reclaimed, at most so many.
+    /// Returns the next detached entries in the order of reclaiming, at most `most`.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn next_detached(&self, most: usize) -> Result<Vec<Detached>, Error> {
         let mut found = Vec::new();
         let mut levels = vec![Level {
@@ -86,7 +87,7 @@ impl<'a> Snapshot<'a> {
             && let Some(level) = levels.last_mut()
         {
             let Some((key, id)) = level.rows.next()? else {
-                // Everything below is on the list already.
+                // All subordinates are on the list already.
                 found.extend(levels.pop().and_then(|it| it.own));
                 continue;
             };
@@ -107,24 +108,24 @@ impl<'a> Snapshot<'a> {
         Ok(found)
     }
 
-    /// Whether some entries are detached.
+    /// Returns whether some entries are detached.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn hides_some(&self) -> Result<bool, Error> {
         self.validate()
     }
 
-    /// Whether an entry is detached.
+    /// Returns whether an entry is detached.
     ///
     /// # Errors
-    /// As [`Snapshot::write_name`].
+    /// The errors of [`Snapshot::write_name`].
     pub fn is_detached(&self, view: &EntryView<'_>) -> Result<bool, Error> {
         self.is_at_or_below(view.parent(), EntryId::DETACHED)
     }
 
-    /// The entry, if it is there and not detached.
+    /// Returns the entry unless it is detached.
     #[cold]
     pub(crate) fn unless_detached(
         &self,
@@ -137,14 +138,14 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// A level of the tree on the way to the next entries.
+/// A level of the tree above the next entries.
 struct Level<'a> {
     rows: NameRows<'a>,
-    /// The entry whose children these are.
+    /// The entry whose children this level walks.
     own: Option<Detached>,
 }
 
-/// The names below an entry.
+/// Walk over the name rows below an entry.
 struct NameRows<'a> {
     parent: EntryId,
     cursor: Cursor<'a>,

@@ -1,8 +1,8 @@
 //! The entry row: a header, a directory, and attributes as BER PartialAttributes.
 //!
 //! The layout stands in docs/formats/database.md, "Entry". Reading copies and parses nothing:
-//! an [`EntryView`] points into the map. Bytes that make no sense are answered with "nothing
-//! there", never with a panic; `check` finds them.
+//! an [`EntryView`] points into the map. Malformed bytes read as absent values, never as a panic;
+//! `check` finds them.
 
 mod builder;
 
@@ -15,42 +15,42 @@ use schema::{AttributeNumber, NumberSet};
 use crate::error::Error;
 use crate::id::EntryId;
 
-/// The version byte of the row, which is stored with a checksum behind it.
+/// Version byte of rows stored with a checksum.
 pub(crate) const VERSION: u8 = 2;
-/// The version byte of rows that were stored without a checksum. All else is equal.
+/// Version byte of rows stored without a checksum, otherwise equal.
 pub(crate) const VERSION_UNSUMMED: u8 = 1;
 /// The flag of a row whose entry may own sets of links.
 pub(crate) const LINKED: u8 = 1;
-/// Where the flags stand.
+/// Offset of the flags.
 const FLAGS_AT: usize = 1;
-/// Bytes before the RDN.
+/// Bytes of the header, before the RDN.
 pub(crate) const HEADER_BYTES: usize = 44;
-/// Where the parent id stands.
+/// Offset of the parent id.
 pub(crate) const PARENT_AT: usize = 8;
-/// Where the digest stands.
+/// Offset of the digest.
 pub(crate) const DIGEST_AT: usize = 24;
 
-/// An entry as it lies in the map.
+/// A view of an entry row in the map.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryView<'a> {
     bytes: &'a [u8],
-    /// Attributes in the directory.
+    /// Number of attributes in the directory.
     count: usize,
-    /// Where the directory's numbers begin; the offsets follow them.
+    /// Offset of the directory's numbers; the offsets of attributes follow them.
     directory: usize,
 }
 
 /// One attribute of a stored entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredAttribute<'a> {
-    /// The number of its description in the dictionary.
+    /// Number of the attribute description in the dictionary.
     pub number: AttributeNumber,
-    /// The whole PartialAttribute (RFC 4511 §4.1.7), as it goes to a client.
+    /// The whole PartialAttribute (RFC 4511 §4.1.7), as sent to clients.
     pub encoded: &'a [u8],
 }
 
 impl<'a> StoredAttribute<'a> {
-    /// Its values.
+    /// The values of the attribute.
     #[inline]
     pub fn values(&self) -> Values<'a> {
         Values::from_checked(set_content(self.encoded).unwrap_or_default())
@@ -58,7 +58,7 @@ impl<'a> StoredAttribute<'a> {
 }
 
 impl<'a> EntryView<'a> {
-    /// A view of an entry row.
+    /// Returns a view of an entry row.
     ///
     /// # Errors
     /// [`Error::Format`] for another version, [`Error::Corrupt`] for lengths that do not fit.
@@ -89,13 +89,13 @@ impl<'a> EntryView<'a> {
         self.bytes
     }
 
-    /// The parent's id; [`EntryId::ROOT`] for a naming context.
+    /// Id of the parent; [`EntryId::ROOT`] for a naming context.
     #[inline]
     pub fn parent(&self) -> EntryId {
         EntryId(u64_at(self.bytes, PARENT_AT).unwrap_or_default())
     }
 
-    /// Whether the entry may own sets of links, which are not in the row.
+    /// Returns whether the entry may own sets of links, which are not in the row.
     #[inline]
     pub fn has_links(&self) -> bool {
         self.bytes
@@ -108,7 +108,7 @@ impl<'a> EntryView<'a> {
         u64_at(self.bytes, 16).unwrap_or_default()
     }
 
-    /// The digest of RDN and attributes, see docs/formats/database.md, "Digest".
+    /// Digest of RDN and attributes, see docs/formats/database.md, "Digest".
     pub fn digest(&self) -> u128 {
         let bytes = self
             .bytes
@@ -117,12 +117,12 @@ impl<'a> EntryView<'a> {
         u128::from_le_bytes(bytes.unwrap_or_default())
     }
 
-    /// The digest computed anew from RDN and attributes.
+    /// Digest computed anew from RDN and attributes, for comparison with the stored one.
     pub fn computed_digest(&self) -> u128 {
         builder::digest(self.rdn().as_bytes(), self.all_attributes())
     }
 
-    /// The RDN as spelled; a naming context's whole DN. Empty if it is damaged.
+    /// The RDN as spelled; of a naming context the whole DN. Empty if damaged.
     #[inline]
     pub fn rdn(&self) -> &'a str {
         std::str::from_utf8(self.rdn_bytes()).unwrap_or_default()
@@ -135,7 +135,7 @@ impl<'a> EntryView<'a> {
             .unwrap_or_default()
     }
 
-    /// How many attributes it has.
+    /// Number of attributes.
     pub fn attribute_count(&self) -> usize {
         self.count
     }
@@ -146,13 +146,13 @@ impl<'a> EntryView<'a> {
         (0..view.count).filter_map(move |at| view.at(at))
     }
 
-    /// The attribute of a number.
+    /// Returns the attribute with this number, if the entry has it.
     #[inline]
     pub fn attribute(&self, number: AttributeNumber) -> Option<StoredAttribute<'a>> {
         self.at(self.find(number)?)
     }
 
-    /// Where an attribute stands in the directory.
+    /// Index of an attribute in the directory.
     #[inline]
     fn find(&self, number: AttributeNumber) -> Option<usize> {
         let numbers = self
@@ -162,13 +162,12 @@ impl<'a> EntryView<'a> {
         numbers.chunks_exact(2).position(|it| it == wanted)
     }
 
-    /// Appends the user attributes, one PartialAttribute after the other, but for those of these
-    /// numbers.
+    /// Appends the user attributes as PartialAttributes, except those with numbers in `without`.
     pub fn write_user_attributes(&self, without: &NumberSet, out: &mut Vec<u8>) {
         let (mut from, end) = (self.area(), self.operational_start());
         let numbers = self.directory..self.directory + 2 * self.count;
         let numbers = self.bytes.get(numbers).unwrap_or_default();
-        // In the order of the directory, which is that of the values.
+        // Directory and values are in the same order.
         for (at, number) in numbers.chunks_exact(2).enumerate() {
             if !without.contains(AttributeNumber(u16::from_le_bytes([number[0], number[1]]))) {
                 continue;
@@ -184,14 +183,14 @@ impl<'a> EntryView<'a> {
         out.extend_from_slice(self.bytes.get(from..end).unwrap_or_default());
     }
 
-    /// The user attributes, one PartialAttribute after the other.
+    /// The user attributes, concatenated PartialAttributes.
     pub fn user_attributes(&self) -> &'a [u8] {
         self.bytes
             .get(self.area()..self.operational_start())
             .unwrap_or_default()
     }
 
-    /// The operational attributes, one PartialAttribute after the other.
+    /// The operational attributes, concatenated PartialAttributes.
     pub fn operational_attributes(&self) -> &'a [u8] {
         self.bytes
             .get(self.operational_start()..)
@@ -202,8 +201,8 @@ impl<'a> EntryView<'a> {
         self.bytes.get(self.area()..).unwrap_or_default()
     }
 
-    /// Whether the attributes of the directory lie one behind the other and reach to the end of the
-    /// row, each a PartialAttribute of the length that the directory gives it.
+    /// Returns whether the attributes follow one another in the order of the directory up to the
+    /// end of the row, each a PartialAttribute of the length that the directory gives it.
     pub(crate) fn directory_covers_attributes(&self) -> bool {
         let mut length = 0;
         let sound = self.attributes().all(|attribute| {
@@ -234,7 +233,7 @@ impl<'a> EntryView<'a> {
         })
     }
 
-    /// From where to where the attribute at a place of the directory goes.
+    /// Start and end of the attribute at an index of the directory.
     #[inline]
     fn span(&self, at: usize) -> Option<(usize, usize)> {
         let offsets = self.directory + 2 * self.count;
@@ -270,7 +269,7 @@ fn unreadable(bytes: &[u8]) -> Error {
     }
 }
 
-/// The content of the SET in a PartialAttribute.
+/// The content of the SET of a PartialAttribute.
 #[inline]
 fn set_content(encoded: &[u8]) -> Option<&[u8]> {
     let mut reader = protocol::ber::Reader::new(encoded);

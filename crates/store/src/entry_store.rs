@@ -1,8 +1,8 @@
-//! Where entry rows are kept: all reading and writing of them goes through [`EntryTree`].
+//! Storage of entry rows: all reading and writing of them goes through [`EntryTree`].
 //!
-//! Invariant: a row that comes out is the row that was put in under this id. It is stored with a
-//! checksum, which is compared whenever it is read; of rows from before there were checksums, the
-//! digest is compared, and that attributes lie where the directory says.
+//! Invariant: a row read is the row that was written under this id. Rows are stored with a
+//! checksum, which every read compares; of rows written before checksums existed, the digest and
+//! the layout of the attributes are compared.
 
 use smallvec::SmallVec;
 use twox_hash::XxHash3_64;
@@ -14,12 +14,12 @@ use crate::id::EntryId;
 use crate::lmdb::{Cursor, Put, Table, Transaction, WriteTransaction};
 use crate::tables::{id_key, id_of_key};
 
-/// Entry rows by id, in an LMDB tree. Everything happens in the transaction that is passed in.
+/// Entry rows by id, in an LMDB tree. All methods work in the transaction that is passed in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryTree(pub Table);
 
 impl EntryTree {
-    /// The row of an entry; `None` if there is none.
+    /// Returns the row of an entry; `None` if there is none.
     #[inline]
     pub fn get<'t>(
         &self,
@@ -32,7 +32,7 @@ impl EntryTree {
         }
     }
 
-    /// Writes a row, given in parts; with [`Put::Append`] one behind all others.
+    /// Writes a row, given in parts; with [`Put::Append`] its id is greater than all others.
     pub fn put(
         &self,
         transaction: &mut WriteTransaction,
@@ -40,7 +40,7 @@ impl EntryTree {
         parts: &[&[u8]],
         put: Put,
     ) -> Result<(), Error> {
-        // Rows that are copied may be of the version without a checksum.
+        // Rows copied from older databases may be of the version without a checksum.
         let first = parts.first().and_then(|it| it.get(1..));
         let rest = parts.get(1..).unwrap_or_default();
         let mut hash = Xxh3::new();
@@ -61,7 +61,7 @@ impl EntryTree {
         transaction.delete(self.0, &id_key(id))
     }
 
-    /// Rows from this id on, in the order of ids.
+    /// Walks the rows from this id on, in the order of ids.
     pub fn scan<'t>(
         &self,
         transaction: &'t Transaction,
@@ -74,11 +74,11 @@ impl EntryTree {
     }
 }
 
-/// A walk along the tree's leaves.
+/// A walk along the leaves of the tree.
 #[derive(Debug)]
 pub(crate) struct TreeScan<'t> {
     cursor: Cursor<'t>,
-    /// Where to begin; `None` once begun.
+    /// The first id of the walk; `None` once it has begun.
     from: Option<EntryId>,
 }
 
@@ -105,7 +105,7 @@ impl<'t> Iterator for TreeScan<'t> {
 /// Bytes of the checksum behind a row.
 const CHECKSUM_BYTES: usize = 8;
 
-/// The row of an entry without its checksum, which is compared.
+/// Returns the row of an entry without its checksum, after comparing it.
 #[inline]
 pub(crate) fn verified(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
     if let Some((content, checksum)) = row.split_last_chunk::<CHECKSUM_BYTES>()
@@ -117,7 +117,7 @@ pub(crate) fn verified(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
     verified_unsummed(id, row)
 }
 
-/// A row from before there were checksums.
+/// Verifies a row written before checksums existed.
 #[cold]
 fn verified_unsummed(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
     let sound = |view: &EntryView<'_>| {
@@ -125,7 +125,7 @@ fn verified_unsummed(id: EntryId, row: &[u8]) -> Result<&[u8], Error> {
     };
     match row.first() {
         Some(&VERSION_UNSUMMED) if EntryView::new(row).is_ok_and(|view| sound(&view)) => Ok(row),
-        // A later release's, or damaged: which of the two is not to be told apart.
+        // The version is a later release's or damaged; the two cannot be told apart.
         Some(&found) if found > VERSION => EntryView::new(row).map(|_| row),
         _ => Err(Error::DamagedEntry { id }),
     }
@@ -140,7 +140,7 @@ mod tests {
 
     const ID: EntryId = EntryId(7);
 
-    /// A row as it is stored, and as releases before checksums stored it.
+    /// Returns one entry as a row with a checksum and as a row of releases before checksums.
     fn rows() -> (Vec<u8>, Vec<u8>) {
         let mut builder = EntryBuilder::new(EntryId(2), "uid=ada", 9);
         let values = [&b"ada"[..], b"lovelace"];
@@ -159,7 +159,7 @@ mod tests {
         (row, old)
     }
 
-    /// What writes a checksum and what compares it are two implementations.
+    /// Writing and comparing checksums are separate implementations.
     #[test]
     fn checksums_are_written_as_they_are_compared() {
         let bytes: Vec<u8> = (0..3_000_u32).map(|it| (it * 31 % 251) as u8).collect();

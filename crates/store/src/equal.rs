@@ -1,7 +1,7 @@
-//! Comparing a copy with the snapshot that it was made of.
+//! Comparing a copy of a database with the snapshot that it was made of.
 //!
-//! Both are walked in the order of keys, each row once and without look-ups, so it takes about as
-//! long as reading both files.
+//! Both are walked in the order of keys, each row once and without look-ups, so the comparison
+//! takes about as long as reading both files.
 
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -9,11 +9,11 @@ use crate::snapshot::Snapshot;
 /// Bytes of rows between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
 
-/// Fails unless every table has the same rows in both. `progress` is called now and then with the
-/// bytes of the rows that were compared, and may end it.
+/// Fails unless every table has equal rows in both snapshots. `progress` is called now and then
+/// with the bytes of rows compared so far; its error ends the comparison.
 ///
 /// # Errors
-/// [`Error::Corrupt`] for the first row that differs, what LMDB says, what `progress` does.
+/// [`Error::Corrupt`] for the first row that differs, an error of LMDB, or the error of `progress`.
 pub fn compare<E: From<Error>>(
     original: &Snapshot<'_>,
     copy: &Snapshot<'_>,

@@ -1,4 +1,4 @@
-//! What can go wrong in the store.
+//! Errors of the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,40 +6,40 @@ use std::path::PathBuf;
 use crate::id::EntryId;
 use crate::lmdb::codes::means_damage;
 
-/// Why the store could not do what it was asked.
+/// The reason why an operation of the store failed.
 #[derive(Debug)]
 pub enum Error {
     /// The disk, the quota or the map is full. The write transaction is void; everything committed
     /// before is untouched, reads go on, and writes work again when there is room.
     Full,
-    /// It is not known what the disk holds, so nothing is written any more; reads go on. A restart
-    /// brings back everything that was acknowledged.
+    /// The content of the disk is unknown, so nothing is written any more; reads go on. A restart
+    /// recovers all acknowledged writes.
     Halted {
-        /// What failed.
+        /// The failed action and its error, as text.
         reason: String,
     },
-    /// The record of the last writes may be in the log or not, which nobody knows before the next
-    /// start reads it. Nothing is written any more; reads go on.
+    /// The log may or may not have the record of the last writes; only the next start reads it.
+    /// Nothing is written any more; reads go on.
     Undecided {
-        /// What failed.
+        /// The failed action and its error, as text.
         reason: String,
     },
     /// A write of the database's first pages failed earlier, so nothing is read or written any
-    /// more. A restart brings back everything that was acknowledged.
+    /// more. A restart recovers all acknowledged writes.
     Broken,
-    /// The folder was not closed: what is in its log comes first ([`crate::Store::recover`]).
+    /// The folder was not closed: its log must be recovered first ([`crate::Store::recover`]).
     Unrecovered {
-        /// The folder.
+        /// The data folder.
         folder: PathBuf,
     },
     /// Another process has the folder open.
     Locked {
-        /// The folder.
+        /// The data folder.
         folder: PathBuf,
-        /// The process that wrote itself into the lock file, if it can be read.
+        /// Id of the process in the lock file; `None` if the file cannot be read.
         process: Option<u32>,
     },
-    /// `create` found a database where it was to make one.
+    /// `create` found a database in the folder.
     Exists {
         /// The database file.
         file: PathBuf,
@@ -49,67 +49,67 @@ pub enum Error {
         /// The database file.
         file: PathBuf,
     },
-    /// The database was written in a format this build does not read.
+    /// The database was written in a format that this build does not read.
     Format {
-        /// What has the version: a table or the database.
+        /// The versioned object: a table or the database.
         what: &'static str,
-        /// The version found.
+        /// The version that was found.
         found: u32,
-        /// The version this build reads.
+        /// The version that this build reads.
         expected: u32,
     },
-    /// The row of an entry is not the one that was written: the disk or this program is broken.
+    /// The row of an entry differs from the row written: the disk or this program is faulty.
     DamagedEntry {
         /// The entry.
         id: EntryId,
     },
-    /// The database file is not one that can be read.
+    /// The database file cannot be read.
     DamagedFile {
-        /// The file.
+        /// The database file.
         file: PathBuf,
-        /// What is wrong.
+        /// Description of the damage.
         detail: String,
     },
-    /// Rows contradict each other or cannot be read: the disk or this program is broken.
+    /// Rows contradict each other or cannot be read: the disk or this program is faulty.
     Corrupt {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// What is wrong.
+        /// Description of the damage.
         detail: String,
     },
-    /// The write-ahead log, its checkpoint and the database do not fit together.
+    /// The write-ahead log, its checkpoint and the database do not belong together.
     CorruptLog {
-        /// What is wrong.
+        /// Description of the contradiction.
         detail: String,
     },
-    /// The log ends before a write that was acknowledged.
+    /// The log ends before an acknowledged write.
     LostRecords {
-        /// The sequence number of the record that cannot be read.
+        /// Sequence number of the record that cannot be read.
         sequence: u64,
-        /// The position of the last write that can be executed again.
+        /// Position of the last write that can be executed again.
         reached: u64,
-        /// The position that the database had reached.
+        /// Position that the database had reached.
         acknowledged: u64,
     },
-    /// The caller asked for something the present state does not allow, e.g. a name that is taken.
+    /// The request contradicts the present state, e.g. a name is taken.
     Conflict {
-        /// What is wrong.
+        /// Description of the conflict.
         detail: String,
     },
-    /// Whoever asked for the work wants it no more.
+    /// The caller cancelled the operation.
     Cancelled,
-    /// The operating system refused.
+    /// The operating system returned an error.
     System {
-        /// What was being done.
+        /// The action that failed.
         doing: &'static str,
-        /// Its reason.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// LMDB refused.
+    /// LMDB returned an error.
     Lmdb {
         /// LMDB's error number.
         code: i32,
-        /// LMDB's text for it.
+        /// LMDB's text for the number.
         message: String,
     },
 }
@@ -134,8 +134,8 @@ impl Error {
         }
     }
 
-    /// Whether LMDB could not write all of something: the disk is broken, or it was full a moment
-    /// ago, which LMDB does not tell apart. Trying once more does.
+    /// Returns whether LMDB wrote only a part: the disk is broken, or was full a moment ago, which
+    /// LMDB does not tell apart. A second attempt does.
     pub fn is_half_a_write(&self) -> bool {
         matches!(
             self,
@@ -157,8 +157,8 @@ impl Error {
     }
 }
 
-/// Whether an operating system error says that there is no room: the device, the quota, or the
-/// limit on file sizes.
+/// Returns whether an error of the operating system means lack of room: of the device, the quota,
+/// or the limit on file sizes.
 pub(crate) fn means_full(code: i32) -> bool {
     matches!(code, libc::ENOSPC | libc::EDQUOT | libc::EFBIG)
 }
@@ -237,7 +237,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What LMDB says, and the way out if its pages are damaged.
+/// Writes LMDB's text, and the remedy if its pages are damaged.
 fn write_lmdb(f: &mut fmt::Formatter<'_>, code: i32, message: &str) -> fmt::Result {
     f.write_str(message)?;
     match means_damage(code) {

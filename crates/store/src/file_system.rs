@@ -1,5 +1,5 @@
-//! Kinds of file systems: on some of them overwriting a block takes another one, so that a full
-//! disk refuses what elsewhere needs no room.
+//! Kinds of file systems: on some, overwriting a block takes a new one, so that a full disk refuses
+//! writes that need no room elsewhere.
 
 use std::ffi::c_long;
 use std::fs::File;
@@ -15,24 +15,24 @@ const BTRFS: c_long = 0x9123_683E;
 const XFS: c_long = 0x5846_5342;
 const BCACHEFS: c_long = 0xCA45_1A4E_u32 as c_long;
 
-/// Room that is left alone where overwriting takes blocks, in bytes: for the pages of a transaction
-/// whose record is in the log, LMDB's first pages, a checkpoint, and what the file system notes.
+/// Bytes left free where overwriting takes blocks: for the pages of a transaction whose record is
+/// in the log, LMDB's first pages, a checkpoint, and metadata of the file system.
 const RESERVE_BYTES: u64 = 16 << 20;
 
-/// Whether files here lie in memory.
+/// Returns whether files of this folder lie in memory.
 pub(crate) fn is_memory(path: &Path) -> bool {
     statfs(path).is_ok_and(|it| kind(&it) == TMPFS)
 }
 
-/// Whether overwriting may take another block: always on btrfs, on xfs for what a copy shares, on
-/// bcachefs.
+/// Returns whether overwriting may take a new block: always on btrfs and bcachefs, on xfs for
+/// blocks shared with a copy.
 pub(crate) fn takes_blocks(path: &Path) -> bool {
     statfs(path).is_ok_and(|it| [BTRFS, XFS, BCACHEFS].contains(&kind(&it)))
 }
 
-/// Refuses a write of so many bytes that would leave less room than the reserve, where overwriting
-/// takes blocks: a transaction that fails after its record was written must be taken back, and that
-/// overwrites, too.
+/// Refuses a write of `bytes` bytes that would leave less room than the reserve, where overwriting
+/// takes blocks: a transaction that fails after its record was written must be rolled back, and
+/// that overwrites, too.
 ///
 /// # Errors
 /// [`Error::Full`]
@@ -47,9 +47,9 @@ pub(crate) fn require_reserve(folder: &Path, bytes: u64) -> Result<(), Error> {
     }
 }
 
-/// Lets files that are made in this folder from now on be overwritten in place, where the file
-/// system would write other blocks instead: on a full disk there are none. A file system that
-/// refuses is left as it is: writes are refused there when the disk is full, as on any other.
+/// Makes files created in this folder from now on overwrite blocks in place, where the file system
+/// would write new blocks: on a full disk there are none. A file system that refuses stays as it
+/// is: writes there fail when the disk is full, as on any other.
 pub fn overwrite_in_place(folder: &Path) {
     if !statfs(folder).is_ok_and(|it| kind(&it) == BTRFS) {
         return;

@@ -1,5 +1,5 @@
-//! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to the same. The fuzz
-//! targets are one call each.
+//! Fuzz bodies: for any bytes, decoding does not panic, and decoded values encode to the same
+//! bytes. Each fuzz target is one call.
 
 pub use crate::journal::fuzz::log;
 
@@ -9,10 +9,10 @@ use crate::link::chunk::{Chunk, encode};
 use crate::link::rows;
 use crate::state::{State, decode_index, encode_index, index_key};
 
-/// Bytes of an index's state, behind its key.
+/// Bytes of an index state, behind its key.
 const INDEX_BYTES: usize = 13;
 
-/// Rows of entries, of the state, of indexes and of their states.
+/// Decodes rows of entries, of the state, of indexes and of index states.
 pub fn row(bytes: &[u8]) {
     if let Ok(view) = EntryView::new(bytes) {
         entry(&view);
@@ -35,7 +35,7 @@ pub fn row(bytes: &[u8]) {
     }
 }
 
-/// Whatever the row says, nothing outside of it is read.
+/// Reads a view completely: no row may cause a read outside of its bytes.
 fn entry(view: &EntryView<'_>) {
     let row = view.bytes().len();
     let attributes: Vec<_> = view.attributes().collect();
@@ -60,7 +60,7 @@ fn entry(view: &EntryView<'_>) {
     );
 }
 
-/// Rows of the tables of links.
+/// Decodes rows of the link tables.
 pub fn links(bytes: &[u8]) {
     if let Ok(chunk) = Chunk::parse(bytes) {
         let members = chunk.members();

@@ -1,8 +1,8 @@
-//! Entry ids and how they stand in keys and values.
+//! Entry ids and their encoding in keys and values.
 
 use std::fmt;
 
-/// The id of an entry: given once, never given again. 0 is the root, which is no entry.
+/// The id of an entry: given once, never reused. 0 is the root, which is no entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct EntryId(pub u64);
 
@@ -15,21 +15,21 @@ impl EntryId {
     /// The largest id that index rows can hold.
     pub const MAX: EntryId = EntryId((1 << (8 * ID_BYTES)) - 1);
 
-    /// What stands above subtrees that are deleted and not reclaimed yet. No entry either: the
-    /// first id that none can have.
+    /// Parent of the tops of deleted subtrees that are not reclaimed yet. It is no entry: the first
+    /// id above [`EntryId::MAX`].
     pub const DETACHED: EntryId = EntryId(EntryId::MAX.0 + 1);
 
-    /// Whether this can be the id of an entry.
+    /// Returns whether an entry can have this id.
     pub fn is_entry(self) -> bool {
         !self.is_root() && self <= EntryId::MAX
     }
 
-    /// Whether this is the root, which is no entry.
+    /// Returns whether this is the root, which is no entry.
     pub fn is_root(self) -> bool {
         self.0 == 0
     }
 
-    /// Big-endian, so that rows stand in the order of ids.
+    /// Big-endian bytes, so that rows stand in the order of ids.
     pub(crate) fn packed(self) -> [u8; ID_BYTES] {
         debug_assert!(self <= EntryId::MAX);
         let [_, _, packed @ ..] = self.0.to_be_bytes();

@@ -1,21 +1,21 @@
-//! The environment in use, whose place a compacted copy may take while readers go on.
+//! The environment in use; a compacted copy can replace it while readers go on.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::lmdb::Environment;
 
-/// An environment that is in use, or was before another took its place.
+/// An environment that is in use, or was before a copy replaced it.
 #[derive(Debug)]
 pub(crate) struct InUse {
     pub environment: Arc<Environment>,
-    /// How many were in use before it.
+    /// Number of environments in use before it.
     pub number: u64,
-    /// Added to LMDB's transaction ids, which begin anew in a copy, so that versions only grow.
+    /// Offset of LMDB's transaction ids, which begin anew in a copy, so that versions only grow.
     pub versions_from: u64,
 }
 
-/// Which environment is in use. Looking whether that has changed is one load.
+/// The environment in use. Detecting a replacement costs one load.
 #[derive(Debug)]
 pub(crate) struct Current {
     number: AtomicU64,
@@ -35,7 +35,7 @@ impl Current {
         }
     }
 
-    /// The number of the environment in use.
+    /// Number of the environment in use.
     #[inline]
     pub fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)

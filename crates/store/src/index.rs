@@ -1,4 +1,4 @@
-//! Index rows: which keys an entry has, and the tables they stand in.
+//! Index rows: the index keys of an entry, and the tables of these keys.
 
 pub(crate) mod build;
 pub(crate) mod equality;

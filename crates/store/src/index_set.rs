@@ -1,4 +1,4 @@
-//! Which attributes are indexed, and how.
+//! Index definitions: the indexed attribute types, and the kinds of index of each.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
@@ -22,7 +22,7 @@ pub struct IndexKinds {
     pub approximate: bool,
 }
 
-/// One kind of index. The numbers are part of the format: they stand in keys.
+/// One kind of index. The numbers are part of the format: keys contain them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum IndexKind {
@@ -48,7 +48,7 @@ impl IndexKind {
         IndexKind::Ordering,
     ];
 
-    /// Its word in settings and explanations.
+    /// The kind's word in settings and explanations.
     pub fn name(self) -> &'static str {
         match self {
             IndexKind::Equality => "equality",
@@ -70,12 +70,12 @@ impl IndexKinds {
         approximate: false,
     };
 
-    /// The set of these kinds.
+    /// Returns the set of these kinds.
     pub fn of(kinds: &[IndexKind]) -> IndexKinds {
         IndexKinds::from_bits(kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u8))
     }
 
-    /// Whether a kind is in the set.
+    /// Returns whether a kind is in the set.
     #[inline]
     pub fn contains(self, kind: IndexKind) -> bool {
         match kind {
@@ -87,7 +87,7 @@ impl IndexKinds {
         }
     }
 
-    /// Whether there is no kind in the set.
+    /// Returns whether there is no kind in the set.
     pub fn is_empty(self) -> bool {
         self == IndexKinds::NONE
     }
@@ -99,7 +99,7 @@ impl IndexKinds {
             .filter(move |kind| self.contains(*kind))
     }
 
-    /// A bit per kind, as stored.
+    /// The set as stored: one bit for each kind.
     pub(crate) fn bits(self) -> u8 {
         self.iter().fold(0, |bits, kind| bits | 1 << kind as u8)
     }
@@ -153,18 +153,18 @@ impl fmt::Display for IndexKinds {
 /// which have indexes of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexDefinition {
-    /// The type.
+    /// Id of the attribute type.
     pub type_id: TypeId,
-    /// Its canonical name, under which the definition is stored.
+    /// Canonical name of the type, under which the definition is stored.
     pub attribute: String,
-    /// The kinds.
+    /// The kinds of index.
     pub kinds: IndexKinds,
-    /// Complete, so that searches may use it. Writes maintain it either way. An attribute some of
-    /// whose kinds are still being built, or built anew, has two definitions.
+    /// Whether the index is complete, so that searches may use it. Writes maintain it either way. A
+    /// type has two definitions while some of its kinds are being built or rebuilt.
     pub ready: bool,
 }
 
-/// The schema and the indexes: what makes keys of entries and candidates of filters.
+/// The schema and the indexes: they determine the keys of entries and the candidates of filters.
 #[derive(Debug, Clone)]
 pub struct IndexSet {
     /// The schema, with the dictionary of the database.
@@ -173,17 +173,17 @@ pub struct IndexSet {
     pub definitions: Vec<IndexDefinition>,
 }
 
-/// Where an index stands, as stored.
+/// The state of the indexes on an attribute type, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexState {
     /// The canonical name of the attribute type.
     pub attribute: String,
-    /// Complete kinds.
+    /// Complete kinds, used by searches.
     pub ready: IndexKinds,
-    /// Kinds being built: maintained by writes, not used by searches unless they are complete as
-    /// well, and built anew.
+    /// Kinds being built: writes maintain them, searches do not use them. A complete kind here is
+    /// being built anew, and is used.
     pub building: IndexKinds,
-    /// The entries with smaller ids are in the kinds being built.
+    /// Id below which all entries are in the kinds being built.
     pub next: EntryId,
     /// Kinds whose rows are being removed.
     pub dropping: IndexKinds,
@@ -203,31 +203,31 @@ impl IndexState {
         }
     }
 
-    /// Whether rows are still to be added or removed.
+    /// Returns whether rows are still to be added or removed.
     pub fn has_work(&self) -> bool {
         !(self.building | self.dropping | self.pending).is_empty()
     }
 
-    /// Whether there is nothing to remember about the attribute.
+    /// Returns whether the attribute has no index and no work left, so that no row is stored.
     pub(crate) fn is_none(&self) -> bool {
         (self.ready | self.building | self.dropping | self.pending).is_empty()
     }
 
-    /// Builds what is complete once more, as it stands: nothing that it answers is missing
-    /// meanwhile, and adding a row twice is adding it once.
+    /// Begins to build the complete kinds anew while searches use them: adding a present row
+    /// changes nothing.
     pub(crate) fn rebuild(&mut self) {
         self.building = self.building | self.ready;
         self.next = EntryId(1);
     }
 
-    /// Wants exactly these kinds. In an empty directory new ones are complete at once.
+    /// Sets the kinds of index to have. In an empty directory new kinds are complete at once.
     pub(crate) fn want(&mut self, kinds: IndexKinds, empty: bool) {
         let unwanted = (self.ready | self.building) - kinds;
         let new = kinds - self.ready - self.building;
         self.dropping = self.dropping | unwanted;
         self.ready = self.ready - unwanted;
         self.building = self.building - unwanted;
-        // Old rows have to go before new ones come, or the removal would take both.
+        // Old rows must be removed before new ones are added, or the removal would take both.
         self.pending = new & self.dropping;
         let new = new - self.dropping;
         if empty {
@@ -240,8 +240,8 @@ impl IndexState {
 }
 
 impl IndexSet {
-    /// The definitions that stored states amount to. States of attributes that the schema does not
-    /// know are left out.
+    /// Returns the definitions that stored states describe. States of attributes unknown to the
+    /// schema are left out.
     pub fn from_states(schema: Schema, states: &[IndexState]) -> IndexSet {
         let mut definitions = Vec::with_capacity(states.len());
         for state in states {
@@ -266,7 +266,7 @@ impl IndexSet {
         }
     }
 
-    /// Whether searches may use an index of this kind on this type.
+    /// Returns whether searches may use an index of this kind on this type.
     #[inline]
     pub fn is_ready(&self, type_id: TypeId, kind: IndexKind) -> bool {
         self.definitions
@@ -274,7 +274,7 @@ impl IndexSet {
             .any(|it| it.type_id == type_id && it.ready && it.kinds.contains(kind))
     }
 
-    /// Every kind that is maintained for a type, complete or not.
+    /// Returns the kinds that writes maintain for a type, complete or not.
     pub(crate) fn maintained(&self, type_id: TypeId) -> IndexKinds {
         self.definitions
             .iter()
@@ -282,7 +282,7 @@ impl IndexSet {
             .fold(IndexKinds::NONE, |all, it| all | it.kinds)
     }
 
-    /// What the writer needs to know about each attribute number, by number.
+    /// Returns the indexing of each attribute number, for writes.
     pub(crate) fn plan(&self) -> WritePlan {
         let mut by_number = Vec::new();
         for known in self.schema.known_attributes() {
@@ -303,7 +303,7 @@ impl IndexSet {
     }
 }
 
-/// How the values of one attribute number are indexed.
+/// The indexing of the values of one attribute number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Indexed {
     pub base: AttributeNumber,
@@ -311,7 +311,7 @@ pub(crate) struct Indexed {
     pub kinds: IndexKinds,
 }
 
-/// The indexes by attribute number.
+/// The indexing of values, by attribute number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WritePlan {
     by_number: Vec<Option<Indexed>>,
@@ -323,7 +323,7 @@ impl WritePlan {
         self.by_number.get(usize::from(number.0))?.as_ref()
     }
 
-    /// The same with only these kinds of this base attribute: what building an index needs.
+    /// Returns the plan reduced to `kinds` of one base attribute, to build an index.
     pub fn only(&self, base: AttributeNumber, kinds: IndexKinds) -> WritePlan {
         let narrowed = |it: &Option<Indexed>| {
             let kept = it.filter(|it| it.base == base)?;

@@ -1,4 +1,4 @@
-//! The write-ahead log and its checkpoints: what makes a commit durable without syncing the pages
+//! The write-ahead log and its checkpoints, which make a commit durable without syncing the pages
 //! that it changed.
 //!
 //! ```text
@@ -6,16 +6,16 @@
 //!                                     └─ now and then: pin, sync everything, checkpoint, reuse
 //! ```
 //!
-//! A record is durable before the transaction it describes is committed. LMDB's own file is synced
-//! only at checkpoints; after a crash it goes back to the last one and the records after it are
-//! executed again. The form of the files stands in docs/formats/log.md.
+//! A record is durable before the transaction it describes is committed. LMDB's file is synced only
+//! at checkpoints; after a crash the database goes back to the last checkpoint, and the records
+//! after it are executed again. docs/formats/log.md describes the files.
 //!
 //! Invariants:
-//! - a folder without the file `checkpoint` holds a database that needs nothing else;
+//! - a folder without the file `checkpoint` holds a database that is complete without a log;
 //! - no commit goes unsynced before there is a checkpoint, and the pages of the checkpoint in force
 //!   are pinned by a read transaction until a later one is in force;
-//! - whatever fails in a way that leaves open what the disk holds ends writing for good: the next
-//!   start brings back what was acknowledged.
+//! - a failure that leaves unknown what the disk holds ends writing for good: the next start
+//!   recovers all acknowledged writes.
 
 pub(crate) mod checkpoint;
 pub(crate) mod fuzz;
@@ -43,25 +43,25 @@ use checkpoint::{Checkpoint, CheckpointFile};
 use log::{Log, Unwritten};
 use threads::{Checkpointer, Syncer, sync_all};
 
-/// The folder of segments, in the data folder.
+/// Name of the folder of segments, in the data folder.
 const LOG_FOLDER: &str = "log";
-/// Bytes of pages that writes may leave behind between two checkpoints: LMDB cannot use them again
-/// before, so the file grows by so much, once; and so much is executed again after a crash.
+/// Bytes of replaced pages between two checkpoints at most: LMDB cannot reuse them before, so the
+/// file grows once by so much; as much is executed again after a crash.
 const CHURN_BYTES_MAX: u64 = 256 << 20;
-/// A writer that is so far ahead of the checkpoint under way waits for it.
+/// Bytes by which a writer may be ahead of the checkpoint being made before it waits.
 const BACKLOG_BYTES_MAX: u64 = 8 * CHURN_BYTES_MAX;
-/// Time after which what was written gets a checkpoint, however little it is.
+/// Age of the oldest change without a checkpoint at which one is made, however small the change.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// How often to look whether a checkpoint under way has ended.
+/// Time between two looks whether the checkpoint being made has ended.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// The log of an open store, and the one way to write to it durably at speed.
+/// The log of an open store, for durable writes at speed.
 ///
-/// Until [`Journal::begin`] commits are synced one by one; from then to [`Journal::seal`] they are
-/// not, and each must be preceded by a record.
+/// Before [`Journal::begin`] each commit syncs the database. From then to [`Journal::seal`] commits
+/// do not sync, and a record must precede each.
 #[derive(Debug)]
 pub struct Journal {
-    /// Before the store: pins end before the environment may close.
+    /// The open log. It stands before the store: pins end before the environment may close.
     open: Option<Open>,
     store: Store,
 }
@@ -73,35 +73,35 @@ struct Open {
     checkpointer: Checkpointer,
     /// Whether the last record is still being written.
     in_flight: bool,
-    /// Memory for the next record.
+    /// Buffer for the next record.
     buffer: Vec<u8>,
-    /// Estimated bytes of pages left behind since the last checkpoint was begun.
+    /// Approximate bytes of pages replaced since the last checkpoint began.
     churn: u64,
-    /// When the first change after the last checkpoint was committed.
+    /// Time of the first commit after the last checkpoint.
     dirty_since: Option<Instant>,
     checkpoints: u64,
-    /// Files that every checkpoint syncs before the log forgets what came before it. Those before
-    /// the last are written no more, and go when they are synced.
+    /// Files synced by every checkpoint before the log drops older records. All but the last are
+    /// complete, and leave this list once synced.
     companions: Vec<Arc<File>>,
-    /// When the checkpoint in force was noticed to be.
+    /// Time at which the checkpoint in force was noticed to be complete.
     in_force_since: Instant,
-    /// Whether the file system may take blocks to overwrite some.
+    /// Whether overwriting may take new blocks, so that room must be kept free.
     needs_reserve: bool,
-    /// Segments from this one on are read by somebody else and stay.
+    /// Number of the first segment that a reader holds, with all later ones.
     held: Option<u64>,
 }
 
-/// How a log stands that is being written.
+/// Figures of a log being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalState {
-    /// Bytes of its files.
+    /// Bytes of the log files.
     pub bytes: u64,
-    /// How long its last checkpoint has been in force.
+    /// Time for which the last checkpoint has been in force.
     pub checkpoint_age: Duration,
 }
 
 impl Journal {
-    /// A journal for this store. Nothing happens before the first [`Journal::begin`].
+    /// Returns a journal for this store. It does nothing before the first [`Journal::begin`].
     pub fn new(store: &Store) -> Journal {
         Journal {
             open: None,
@@ -109,8 +109,8 @@ impl Journal {
         }
     }
 
-    /// Sees to it that records can be appended: makes log and first checkpoint unless they are
-    /// there. `id` is random and tells this log from all others.
+    /// Begins the log unless it is open: makes the segment folder and the first checkpoint. `id` is
+    /// random and tells this log from all others.
     ///
     /// # Errors
     /// [`Error::Full`]; [`Error::Halted`] after a failure that only a restart can mend.
@@ -123,14 +123,14 @@ impl Journal {
         self.keep_up()
     }
 
-    /// Appends a record and begins to write it; [`Journal::sync`] waits for that. Ends in
-    /// `sync`, [`Journal::rewind`] or [`Journal::retract`].
+    /// Appends a record and begins to write it; [`Journal::sync`] waits for the write. One of
+    /// `sync`, [`Journal::rewind`] and [`Journal::retract`] must follow.
     ///
-    /// `ahead` writes on another thread while this one goes on.
+    /// With `ahead`, another thread writes while the caller goes on.
     ///
     /// # Errors
-    /// [`Error::Full`] when there is no room for a new segment, or too little to overwrite what is
-    /// there: nothing has been appended.
+    /// [`Error::Full`] when there is no room for a new segment, or too little to overwrite blocks:
+    /// nothing has been appended.
     pub fn append(&mut self, content: &[u8], ahead: bool) -> Result<(), Error> {
         let open = self.open.as_mut().ok_or_else(not_begun)?;
         if open.needs_reserve {
@@ -144,11 +144,11 @@ impl Journal {
         }
     }
 
-    /// Returns when the record appended last is durable.
+    /// Waits until the record appended last is durable.
     ///
     /// # Errors
-    /// [`Error::Full`]: the record is taken back. [`Error::Undecided`]: nobody knows whether it is
-    /// there, and writing has ended.
+    /// [`Error::Full`]: the record is taken back. [`Error::Undecided`]: whether the log has the
+    /// record is unknown, and writing has ended.
     pub fn sync(&mut self) -> Result<(), Error> {
         let (written, is_whole) = match self.settle()? {
             Ok(()) => return Ok(()),
@@ -156,18 +156,18 @@ impl Journal {
             Err(Unwritten::Unsynced(error)) => (Error::system("syncing the log")(error), true),
         };
         match written {
-            // What a failed write leaves behind can be overwritten. After a failed sync nobody
-            // knows what the disk holds.
+            // The next record overwrites the rest of a failed write. After a failed sync the
+            // content of the disk is unknown.
             Error::Full => self.give_back(is_whole).and(Err(Error::Full)),
             error => Err(self.undecided("a record was not kept", &error)),
         }
     }
 
-    /// The record appended last changes nothing, whether it is executed or not: the next one takes
-    /// its place.
+    /// Drops the record appended last, which changes nothing whether it is executed or not: the
+    /// next record takes its place.
     ///
     /// # Errors
-    /// As [`Journal::sync`].
+    /// The errors of [`Journal::sync`].
     pub fn rewind(&mut self) -> Result<(), Error> {
         self.sync()?;
         if let Some(open) = &mut self.open {
@@ -176,17 +176,18 @@ impl Journal {
         Ok(())
     }
 
-    /// The record appended last will not be executed, now or after a crash.
+    /// Takes the record appended last out of the log: it will not be executed, now or after a
+    /// crash.
     ///
     /// # Errors
-    /// [`Error::Undecided`]: nobody knows.
+    /// [`Error::Undecided`] when it is unknown whether the log still has the record.
     pub fn retract(&mut self) -> Result<(), Error> {
         let is_whole = !matches!(self.settle(), Ok(Err(Unwritten::Part(_))));
         self.give_back(is_whole)
     }
 
-    /// The next record takes the place of the last one, which is taken out of the log if it is
-    /// there as a whole: overwriting it may need room.
+    /// Lets the next record take the place of the last one. A record that is there as a whole is
+    /// taken out of the log first, since overwriting it may need room.
     fn give_back(&mut self, is_whole: bool) -> Result<(), Error> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -199,19 +200,19 @@ impl Journal {
         retracted.map_err(|error| self.undecided("taking a record back", &error))
     }
 
-    /// From now on this file is written with what the log holds, and no other one before it: it is
-    /// synced with each checkpoint, before the log forgets anything.
+    /// Notes that from now on `file` is written along with the log, and files passed before are
+    /// complete: each checkpoint syncs it before the log drops records.
     pub fn accompany(&mut self, file: Arc<File>) {
         if let Some(open) = &mut self.open {
             open.companions.push(file);
         }
     }
 
-    /// A transaction has been committed that left about `churn` bytes of pages behind. Begins a
-    /// checkpoint if it is time, and waits for one that lags far behind.
+    /// Notes a commit that replaced about `churn` bytes of pages. Begins a checkpoint if one is
+    /// due, and waits for one that lags far behind.
     ///
     /// # Errors
-    /// A checkpoint failed: writing has ended. What was committed is durable by its record.
+    /// A failed checkpoint: writing has ended. Committed changes are durable by their records.
     pub fn committed(&mut self, churn: u64) -> Result<(), Error> {
         if let Some(open) = &mut self.open {
             open.log.keep();
@@ -221,10 +222,10 @@ impl Journal {
         self.keep_up()
     }
 
-    /// Does what is due: notices finished checkpoints and begins the next one.
+    /// Does the work that is due: notices finished checkpoints and begins the next one.
     ///
     /// # Errors
-    /// As [`Journal::committed`].
+    /// The errors of [`Journal::committed`].
     pub fn keep_up(&mut self) -> Result<(), Error> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -233,21 +234,22 @@ impl Journal {
             return Ok(());
         }
         match open.keep_up(&self.store) {
-            // It is tried again later; until then the log is longer, and more pages are pinned.
+            // The checkpoint is tried again later; until then the log is longer, and more pages are
+            // pinned.
             Ok(()) | Err(Error::Full) => Ok(()),
             Err(error) => Err(self.halt("making a checkpoint", error)),
         }
     }
 
-    /// How long it is until [`Journal::keep_up`] has something to do.
+    /// Time until [`Journal::keep_up`] has work; `None` when nothing is due.
     pub fn due_in(&self) -> Option<Duration> {
         let since = self.open.as_ref()?.dirty_since?;
         self.store.shared.refuse_halted().ok()?;
-        // A checkpoint under way may be why the next one is late.
+        // A checkpoint being made may be the reason why the next one is late.
         Some(INTERVAL.saturating_sub(since.elapsed()).max(BUSY))
     }
 
-    /// How the log stands; `None` while there is none.
+    /// Figures of the log; `None` before it is begun.
     pub fn state(&self) -> Option<JournalState> {
         let open = self.open.as_ref()?;
         Some(JournalState {
@@ -256,16 +258,17 @@ impl Journal {
         })
     }
 
-    /// Whether a checkpoint would give room back: pages that were left behind, and segments.
+    /// Returns whether a checkpoint would free pages and segments.
     pub fn is_behind(&self) -> bool {
         let behind = |open: &Open| open.dirty_since.is_some() || open.checkpointer.is_busy();
         self.open.as_ref().is_some_and(behind)
     }
 
-    /// Makes a checkpoint of what is committed and returns when it is in force.
+    /// Makes a checkpoint of the committed state and waits until it is in force.
     ///
     /// # Errors
-    /// [`Error::Full`]: the one before stays in force; else as [`Journal::committed`].
+    /// [`Error::Full`]: the previous checkpoint stays in force; otherwise the errors of
+    /// [`Journal::committed`].
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -280,11 +283,11 @@ impl Journal {
         }
     }
 
-    /// Keeps the log from here on, whatever checkpoints come, until [`Journal::release`] or
-    /// [`Journal::seal`]. What comes back reads it, on another thread if need be.
+    /// Keeps the log from here on, across checkpoints, until [`Journal::release`] or
+    /// [`Journal::seal`]. The returned reader may read it on another thread.
     ///
     /// # Errors
-    /// The log has not been begun, or cannot be read.
+    /// [`Error::Conflict`] before [`Journal::begin`]; the log cannot be read.
     pub fn hold(&mut self) -> Result<LogTail, Error> {
         let open = self.open.as_mut().ok_or_else(not_begun)?;
         let place = open.log.place();
@@ -293,31 +296,31 @@ impl Journal {
         Ok(tail)
     }
 
-    /// The log need not be kept any more.
+    /// Ends [`Journal::hold`]: checkpoints drop old segments again.
     pub fn release(&mut self) {
         if let Some(open) = &mut self.open {
             open.held = None;
         }
     }
 
-    /// The sequence number of the record that comes after those committed; 0 without a log.
+    /// Sequence number of the record after the committed ones; 0 without a log.
     pub fn end(&self) -> u64 {
         let place = self.open.as_ref().map(|it| it.log.place());
         place.map_or(0, |it| it.sequence)
     }
 
-    /// Syncs everything and ends the log: the database file needs nothing else then, until the next
-    /// [`Journal::begin`] makes another log. After a failure everything stays as it is, for the
+    /// Syncs the database and ends the log: the database file is complete by itself until the next
+    /// [`Journal::begin`] makes another log. After a failure all files stay as they are, for the
     /// next start to recover.
     ///
     /// # Errors
-    /// What the system says; the log is still in force then, and writing has ended.
+    /// Errors of the operating system; the log is still in force then, and writing has ended.
     pub fn seal(&mut self) -> Result<(), Error> {
         let Some(mut open) = self.open.take() else {
             return Ok(());
         };
         self.store.shared.refuse_halted()?;
-        // Until the checkpoint is gone its pages must stay.
+        // Until the checkpoint file is gone, no commit may reuse the pages of the checkpoint.
         self.store.shared.set_durability(Durability::Halted);
         open.finish_checkpoint()?;
         sync_all(&open.companions)?;
@@ -326,7 +329,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Waits for the record in flight, and returns whether it is durable.
+    /// Waits for the record in flight and returns the outcome of its write.
     fn settle(&mut self) -> Result<Result<(), Unwritten>, Error> {
         let open = self.open.as_mut().ok_or_else(not_begun)?;
         if !std::mem::take(&mut open.in_flight) {
@@ -415,7 +418,7 @@ impl Open {
         Ok(())
     }
 
-    /// Waits for the checkpoint under way, if there is one.
+    /// Waits for the checkpoint being made, if any.
     fn finish_checkpoint(&mut self) -> Result<(), Error> {
         match self.checkpointer.finished(true) {
             Some(done) => self.checkpointed(done),
@@ -423,8 +426,8 @@ impl Open {
         }
     }
 
-    /// A checkpoint has ended. If it is in force, segments before its own are needed no more; if
-    /// there was no room for it, the next one gets its number, and so its slot.
+    /// Handles the end of a checkpoint. Once it is in force, segments before its own are dropped;
+    /// without room for it, the next checkpoint gets its number, and so its slot.
     fn checkpointed(&mut self, done: Result<u64, Error>) -> Result<(), Error> {
         if let Err(Error::Full) = done {
             self.checkpoints -= 1;
@@ -441,7 +444,7 @@ fn log_folder(store: &Store) -> PathBuf {
     store.folder().join(LOG_FOLDER)
 }
 
-/// The checkpoint of the newest state, which `pin` holds.
+/// Returns the checkpoint of the newest state, which `pin` holds.
 fn checkpoint_of(
     store: &Store,
     pin: &ReadTransaction,
@@ -458,7 +461,7 @@ fn checkpoint_of(
     })
 }
 
-/// Makes the database file stand for itself.
+/// Makes the database file complete without a log.
 fn seal(store: &Store) -> Result<(), Error> {
     store.sync()?;
     checkpoint::remove(store.folder())?;

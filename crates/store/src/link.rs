@@ -1,15 +1,15 @@
-//! Links: values that name entries, kept by entry id outside the entry that holds them; and long
-//! lists of texts that name members otherwise, kept in the same way.
+//! Links: values that name entries, stored by entry id outside the entry that holds them; long
+//! lists of texts that name members otherwise are stored likewise.
 //!
 //! The values of one attribute of one entry are a *set*, which has an id of its own. Its members
-//! are ids: of entries, or of texts that name no entry. Three tables hold that: `linkset` what
-//! belongs to whom, `link` the members of each set in chunks, `linked` the sets of each member.
+//! are ids: of entries, or of texts that name no entry. There are three tables: `linkset` has the
+//! owner of each set, `link` the members of each set in chunks, `linked` the sets of each member.
 //! Formats: docs/formats/database.md, "Links".
 //!
 //! Invariants:
-//! - a member stands in `link` exactly if the set stands in `linked`, also for sets that are
-//!   detached, which nobody owns any more and which are cleared away bit by bit;
-//! - an entry that owns a set has the flag in its row; there is no set without members but between
+//! - `link` has a member of a set exactly if `linked` has the set of the member, also for detached
+//!   sets, which have no owner and are cleared away bit by bit;
+//! - an entry that owns a set has the flag in its row; a set without members exists only between
 //!   two calls of a batch.
 
 pub(crate) mod chunk;
@@ -24,51 +24,51 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::id::EntryId;
 
-/// The id of a set: given from the same counter as those of entries.
+/// The id of a set, given from the same counter as entry ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetId(pub EntryId);
 
-/// A set of an entry.
+/// A set with its attribute and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkedSet {
-    /// The attribute whose values it holds.
+    /// Number of the attribute whose values the set holds.
     pub number: AttributeNumber,
-    /// Its id.
+    /// Id of the set.
     pub set: SetId,
-    /// How many members it has, those included that are detached.
+    /// Number of members, detached ones included.
     pub count: u64,
 }
 
-/// Who holds a link.
+/// The holder of a link: an entry, one of its attributes, and the set of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holder {
-    /// The entry.
+    /// Id of the entry.
     pub id: EntryId,
-    /// The attribute.
+    /// Number of the attribute.
     pub number: AttributeNumber,
-    /// The set.
+    /// Id of the set.
     pub set: SetId,
 }
 
-/// What the values of a type are that are kept as links.
+/// The meaning of the values of a type that are stored as links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
-    /// Names: each value is the entry of that name, or a text until there is one.
+    /// Names: each value is the entry of that name, or a text while there is none.
     Names,
-    /// Texts that name no entry, whatever they say. They are kept as links when an attribute has
-    /// more than [`TEXTS_IN_ROW_MAX`] of them.
+    /// Texts that name no entry, whatever they say. They become links when an attribute has more
+    /// than [`TEXTS_IN_ROW_MAX`] of them.
     Texts,
 }
 
-/// Values of texts up to which they stay in the row of their entry: a row of some kilobytes is
-/// rewritten as fast as links are changed, and read faster.
+/// Number of text values up to which they stay in the row of their entry: a row of some kilobytes
+/// is rewritten as fast as links are changed, and read faster.
 pub const TEXTS_IN_ROW_MAX: usize = 256;
 
-/// The byte before forms of texts, which no name begins with: a text is never taken for a name.
+/// First byte of the forms of texts; no name begins with it, so a text is never taken for a name.
 pub(crate) const TEXT_MARK: u8 = 1;
 
-/// How values of a type are kept as links, where its description has no options: the types that
-/// groups name their members with.
+/// Returns the kind of links of a type, for descriptions without options; `None` for types whose
+/// values stay in rows. Links are for the types that name the members of groups.
 #[inline]
 pub fn link_kind(schema: &Schema, type_id: TypeId) -> Option<LinkKind> {
     match schema.type_of(type_id).name() {
@@ -78,13 +78,13 @@ pub fn link_kind(schema: &Schema, type_id: TypeId) -> Option<LinkKind> {
     }
 }
 
-/// Whether values of a type may be kept as links.
+/// Returns whether values of a type may be stored as links.
 #[inline]
 pub fn is_linked_type(schema: &Schema, type_id: TypeId) -> bool {
     link_kind(schema, type_id).is_some()
 }
 
-/// Whether so many values of a type become links.
+/// Returns whether `values` values of a type are stored as links.
 pub fn becomes_links(schema: &Schema, type_id: TypeId, values: usize) -> bool {
     match link_kind(schema, type_id) {
         Some(LinkKind::Names) => true,
@@ -93,14 +93,14 @@ pub fn becomes_links(schema: &Schema, type_id: TypeId, values: usize) -> bool {
     }
 }
 
-/// Makes of the normal form of a value the form under which it is known as a member.
+/// Turns the normal form of a value into its form as a member.
 pub fn make_member_form(schema: &Schema, type_id: TypeId, form: &mut Vec<u8>) {
     if link_kind(schema, type_id) == Some(LinkKind::Texts) {
         form.insert(0, TEXT_MARK);
     }
 }
 
-/// What a link contributes to the digest of the state.
+/// The term of a link in the digest of the state.
 pub(crate) fn term(set: SetId, member: EntryId) -> u128 {
     const SEED: u64 = 1;
     let mut bytes = [0; 16];

@@ -1,6 +1,6 @@
 //! LMDB behind a thin safe wrapper: the only module of the workspace with `unsafe` code.
 //!
-//! What makes it safe, once for all blocks:
+//! Reasons why it is safe, for all blocks:
 //! - **Lifetimes.** Bytes that LMDB hands out lie in the map (or, in a write transaction, in its
 //!   dirty pages) and stay valid until the transaction ends, and in a write transaction until its
 //!   next change (`lmdb.h`, `mdb_get`). They are therefore borrowed from the transaction: whatever
@@ -58,7 +58,7 @@ fn check(code: c_int) -> Result<(), Error> {
     }
 }
 
-/// The outcome of a look-up by its LMDB return code: `None` for "not found", an error for the codes
+/// Turns the return code of a look-up into a result: `None` for "not found", an error for codes
 /// that are errors to [`check`].
 fn found(code: c_int) -> Result<Option<()>, Error> {
     match code {
@@ -75,8 +75,8 @@ fn message(code: c_int) -> String {
         .into_owned()
 }
 
-/// A slice as LMDB takes it. LMDB does not write through values that are given to it as keys or
-/// data, except for `MDB_RESERVE`, where it replaces the pointer.
+/// Returns a slice as LMDB takes it. LMDB does not write through keys or data passed to it, except
+/// with `MDB_RESERVE`, where it replaces the pointer.
 fn value(bytes: &[u8]) -> ffi::MDB_val {
     ffi::MDB_val {
         mv_size: bytes.len(),
@@ -91,7 +91,7 @@ const fn no_value() -> ffi::MDB_val {
     }
 }
 
-/// The bytes LMDB answered with.
+/// Returns the bytes of LMDB's answer.
 ///
 /// # Safety
 /// `value` must have been filled in by a successful call of LMDB, and its bytes must stay valid

@@ -1,10 +1,10 @@
-//! The lock of a data folder, and what its file says of the process that holds it.
+//! The lock of a data folder, and the line in the lock file about the process that holds it.
 //!
-//! The file has one line: the process, with a random number, because one that is started again in a
-//! container has the id of the one before; and once a compacted copy has taken the place of the
-//! database, how many did; while one does, the word `replacing`. The database file and LMDB's table
-//! of readers have names of their own and change one after the other, so who opens them beside the
-//! holder looks at this line before and after.
+//! The file has one line: the process id with a random number, since a process restarted in a
+//! container may have the same id; after replacements of the database by a compacted copy, their
+//! number; during one, the word `replacing`. The database file and LMDB's table of readers are
+//! renamed one after the other, so a process that opens them beside the holder reads this line
+//! before and after.
 
 use crate::private;
 use std::fs::{File, TryLockError};
@@ -16,21 +16,21 @@ use std::time::Duration;
 
 use crate::error::Error;
 
-/// The file whose lock says that a process has the folder open.
+/// Name of the lock file; its lock means that a process has the folder open.
 pub const LOCK_FILE: &str = "lock";
-/// What stands in the file while the database is being replaced.
+/// The word in the file while the database is being replaced.
 const REPLACING: &str = "replacing";
-/// How often opening is tried beside a process that replaces the database, and how long between
-/// two tries.
+/// Number of attempts to open beside a process that replaces the database, and the time between
+/// two.
 const TRIES_MAX: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Whose a folder is.
+/// The holder of a folder's lock.
 #[derive(Debug)]
 pub(crate) enum Lock {
-    /// This process's, as long as it holds the file.
+    /// This process, as long as it has the file open.
     Own(Taken),
-    /// Another process's.
+    /// Another process.
     Other(Holder),
 }
 
@@ -38,16 +38,16 @@ pub(crate) enum Lock {
 #[derive(Debug)]
 pub(crate) struct Taken {
     file: File,
-    /// What stands in it for this process.
+    /// The line in the file about this process.
     holder: String,
 }
 
-/// What the lock file says of the process that has the folder.
+/// The line in the lock file about the process that holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holder(String);
 
 impl Lock {
-    /// The lock, if it is this process's.
+    /// Returns the lock if this process holds it.
     ///
     /// # Errors
     /// [`Error::Conflict`]
@@ -60,14 +60,15 @@ impl Lock {
 }
 
 impl Taken {
-    /// From now on nobody may open the files beside this process.
+    /// Notes in the file that the database is being replaced: no process may open it meanwhile.
     pub fn begin_replacing(&self) -> Result<(), Error> {
         self.say(REPLACING)
     }
 
-    /// The files belong together again; `number` replacements are done.
+    /// Notes in the file that `number` replacements are complete, and the files belong together
+    /// again.
     pub fn end_replacing(&self, number: u64) -> Result<(), Error> {
-        // As long as the word, which it overwrites.
+        // The number is padded to the length of the word that it overwrites.
         self.say(&format!("{number:>width$}", width = REPLACING.len()))
     }
 
@@ -85,7 +86,7 @@ impl Holder {
             .map_err(Error::system("reading the lock file"))
     }
 
-    /// The process with its random number; earlier releases wrote none.
+    /// Process id with the random number; earlier releases wrote none.
     fn process(&self) -> Option<&str> {
         self.0.split_whitespace().next()
     }
@@ -98,13 +99,13 @@ impl Holder {
         self.0.contains(REPLACING)
     }
 
-    /// Whether the same process has the folder still.
+    /// Returns whether the same process still holds the folder.
     pub fn still_holds(&self, folder: &Path) -> Result<bool, Error> {
         Ok(Holder::of(folder)?.process() == self.process())
     }
 }
 
-/// Opens files of a folder that another process has, so that they belong together.
+/// Opens files of a folder that another process holds, none being replaced in between.
 pub(crate) fn beside<T>(
     folder: &Path,
     open: impl Fn() -> Result<T, Error>,
@@ -124,8 +125,8 @@ pub(crate) fn beside<T>(
     ))
 }
 
-/// Takes the folder's lock and writes this process into the lock file. The lock goes with the
-/// process, however it ends.
+/// Takes the folder's lock and writes this process into the lock file. The system releases the lock
+/// when the process ends, however it ends.
 pub(crate) fn lock_folder(folder: &Path) -> Result<Taken, Error> {
     let mut options = private::options();
     options.read(true).write(true).truncate(false);
@@ -141,7 +142,8 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<Taken, Error> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
-            // Who holds it is a courtesy: an unreadable file must not hide that it is held.
+            // The holder is extra information: the error must say "locked" even if the file is
+            // unreadable.
             let read = file.read_to_string(&mut text).ok();
             let process = read.and_then(|_| Holder(text).process_id());
             return Err(Error::Locked {
@@ -160,7 +162,7 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<Taken, Error> {
         .and_then(|()| file.rewind())
         .and_then(|()| writeln!(file, "{holder}"));
     match written.map_err(Error::system("writing the lock file")) {
-        // A full disk must not keep a server from starting to read.
+        // A full disk must not keep a server from starting for reads.
         Ok(()) | Err(Error::Full) => Ok(Taken { file, holder }),
         Err(error) => Err(error),
     }
@@ -177,7 +179,7 @@ mod tests {
         let taken = lock_folder(folder.path()).unwrap();
         let holder = Holder::of(folder.path()).unwrap();
         assert!(holder.still_holds(folder.path()).unwrap());
-        // The same one, while and after it replaces its database.
+        // The same process holds it, while and after it replaces its database.
         let lock = taken;
         lock.begin_replacing().unwrap();
         assert!(holder.still_holds(folder.path()).unwrap());

@@ -1,12 +1,12 @@
-//! The database file read as a file: its pages are looked at before LMDB walks over them.
+//! The database file read as plain file: its pages are checked before LMDB walks over them.
 //!
-//! LMDB believes what pages say. A page that is missing at the end of a truncated file, or whose
-//! offsets lead outside of it, ends the process with a signal. Here each page is read into memory,
-//! and whatever it says is compared with the page's bounds, so no file makes this crash.
+//! LMDB trusts its pages. A page missing at the end of a truncated file, or with offsets outside of
+//! itself, ends the process with a signal. Here each page is read into memory, and every offset is
+//! compared with the page's bounds, so no file makes this crash.
 //!
-//! Invariant: a file without problems here is one that LMDB walks over without a fault: every page
-//! reachable lies within the file, is of the kind expected, and has its nodes within its bounds.
-//! Whether the rows say the right thing is for [`crate::check`].
+//! Invariant: LMDB walks over a file without problems here without a fault: every reachable page
+//! lies within the file, is of the expected kind, and has its nodes within its bounds.
+//! [`crate::check()`] compares the content of rows.
 
 mod entries;
 mod page;
@@ -29,21 +29,21 @@ use crate::state::{STATE_KEY, State};
 use entries::Entries;
 use page::{Node, Page, inner_is_sound};
 
-/// Problems told in words; all are counted.
+/// Problems kept as text; further ones are only counted.
 const PROBLEMS_MAX: usize = 100;
 /// More pages than a file system has room for, and few enough that bytes can be counted in 64 bits.
 const PAGES_MAX: u64 = 1 << 44;
-/// The bits that say of which kind a page is.
+/// The flag bits that give the kind of a page.
 const KINDS: u16 = PAGE_BRANCH | PAGE_LEAF | PAGE_OVERFLOW | PAGE_FIXED_ITEMS | PAGE_INNER;
 
-/// What is wrong with the pages of a file. Nothing in a file that can be read safely.
+/// Problems of the pages of a file; none in a file that can be read safely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageProblems {
-    /// The first hundred, in words.
+    /// The first problems, as text for people.
     pub words: Vec<String>,
-    /// How many there are.
+    /// Number of all problems.
     pub count: u64,
-    /// Entries that are sound all the same. Only looked at when there are problems.
+    /// Number of sound entries. Only counted when there are problems.
     pub entries: u64,
 }
 
@@ -56,13 +56,12 @@ impl PageProblems {
     }
 }
 
-/// Looks at the pages of a folder's database, in the state that its next start begins with, or in
-/// that of a transaction whose snapshot the caller holds. Where something is wrong, the entries
-/// that can be reached are compared with their checksums.
+/// Checks the pages of a folder's database, in the state that the next start begins with, or in
+/// that of a transaction whose snapshot the caller holds. If there are problems, the checksums of
+/// all reachable entries are compared.
 ///
 /// # Errors
-/// [`Error::DamagedFile`] when the file has no state that could be looked at, or what the system
-/// says.
+/// [`Error::DamagedFile`] when the file has no state to check, or an error of the operating system.
 pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<PageProblems, Error> {
     let file = PageFile::open_as(folder, transaction.map_or(Which::Next, Which::Of))?;
     let mut walk = Walk::new(&file);
@@ -75,11 +74,11 @@ pub(crate) fn examine(folder: &Path, transaction: Option<u64>) -> Result<PagePro
     Ok(problems)
 }
 
-/// Compares the entries that can be reached, and adds what is wrong with them.
+/// Compares the reachable entries with their checksums, and adds problems of theirs.
 fn compare_entries(file: &PageFile, problems: &mut PageProblems) -> Result<(), Error> {
     let mut walk = Walk::new(file);
     walk.entries = Some(Entries::default());
-    // The problems of pages are told already.
+    // The first walk has reported the problems of pages.
     walk.tables()?;
     let entries = walk.entries.unwrap_or_default();
     for damaged in &entries.damaged {
@@ -102,17 +101,17 @@ fn compare_entries(file: &PageFile, problems: &mut PageProblems) -> Result<(), E
     Ok(())
 }
 
-/// Refuses a database file that is empty, none of LMDB's, or shorter than its pages need. Costs
-/// nothing for a file that is as long as it says.
+/// Refuses a database file that is empty, not LMDB's, or shorter than its pages need. Costs nothing
+/// for a file of the length that it states.
 ///
 /// # Errors
-/// [`Error::DamagedFile`], or what the system says.
+/// [`Error::DamagedFile`], or an error of the operating system.
 pub(crate) fn refuse_truncated(folder: &Path) -> Result<(), Error> {
     let file = PageFile::open_as(folder, Which::Next)?;
     if file.length / file.page_bytes > file.last_page {
         return Ok(());
     }
-    // A transaction may have given up the last pages before it wrote them: then they are free.
+    // The last pages may have been freed before they were ever written.
     let mut walk = Walk::new(&file);
     walk.keeps_free = true;
     walk.tree("free pages", &file.free, 0)?;
@@ -128,13 +127,13 @@ pub(crate) fn refuse_truncated(folder: &Path) -> Result<(), Error> {
     )))
 }
 
-/// The value of a key in a table, in the newest state that the file names. `None` when it cannot be
-/// read: after a power cut the newest state may lead to pages that were never written.
+/// Returns the value of a key in a table, in the newest state that the file names; `None` when it
+/// cannot be read: after a power cut that state may lead to pages that were never written.
 pub(crate) fn newest_value(folder: &Path, table: &str, key: &[u8]) -> Option<Vec<u8>> {
     value_in(folder, Which::Newest, table, key)
 }
 
-/// The same in the state that the next start begins with.
+/// Returns the value of a key in a table, in the state that the next start begins with.
 pub(crate) fn next_value(folder: &Path, table: &str, key: &[u8]) -> Option<Vec<u8>> {
     value_in(folder, Which::Next, table, key)
 }
@@ -145,7 +144,7 @@ fn value_in(folder: &Path, which: Which, table: &str, key: &[u8]) -> Option<Vec<
 }
 
 impl PageFile {
-    /// The value of a key in a table, if it can be read and stands in its leaf.
+    /// Returns the value of a key in a table, if it can be read and stands in its leaf.
     fn value(&self, table: &str, key: &[u8]) -> Option<Vec<u8>> {
         let mut walk = Walk::new(self);
         let record = walk.value(TABLE_OF_TABLES, &self.main, table.as_bytes());
@@ -154,23 +153,23 @@ impl PageFile {
     }
 }
 
-/// The state of a file that is meant.
+/// Selects a state of a file.
 #[derive(Debug, Clone, Copy)]
 enum Which {
-    /// The one that the next start begins with.
+    /// The state that the next start begins with.
     Next,
-    /// The newest one.
+    /// The newest state.
     Newest,
-    /// That of a transaction.
+    /// The state of a transaction.
     Of(u64),
 }
 
-/// A file and the state of it that is looked at.
+/// A file, opened at one of its states.
 #[derive(Debug)]
 struct PageFile {
     path: PathBuf,
     file: File,
-    /// Bytes of the file, and of a page.
+    /// Length of the file and of a page, in bytes.
     length: u64,
     page_bytes: u64,
     last_page: u64,
@@ -178,7 +177,7 @@ struct PageFile {
     main: TreeRecord,
 }
 
-/// What LMDB keeps of a tree.
+/// LMDB's record of a tree.
 #[derive(Debug, Clone, Copy)]
 struct TreeRecord {
     root: u64,
@@ -211,7 +210,7 @@ impl PageFile {
         }
         let none = "it does not begin with a meta page of LMDB";
         let first = read_meta(&file, 0);
-        // The second one tells the page size as well, but where it stands depends on that.
+        // The second meta page has the page size as well, but its offset depends on it.
         let page_bytes = first.map(|it| page_size(&it)).unwrap_or(Some(4096));
         let page_bytes = page_bytes.ok_or_else(|| damaged(none))?;
         let second = read_meta(&file, page_bytes).filter(|it| page_size(it) == Some(page_bytes));
@@ -247,7 +246,7 @@ impl PageFile {
         })
     }
 
-    /// Pages of the state that are in the file.
+    /// Number of pages of the state that are in the file.
     fn pages(&self) -> u64 {
         (self.length / self.page_bytes).min(self.last_page.saturating_add(1))
     }
@@ -260,18 +259,18 @@ impl PageFile {
     }
 }
 
-/// A walk over all pages of a state.
+/// A walk over all pages of a state, with the problems met.
 struct Walk<'f> {
     file: &'f PageFile,
     problems: PageProblems,
-    /// Entries met, if they are wanted.
+    /// Entries met; `None` unless they are compared.
     entries: Option<Entries>,
-    /// Pages met so far, one bit for each.
+    /// One bit for each page that was met.
     met: Vec<u64>,
-    /// Pages of the list of free ones, if they are wanted.
+    /// Pages of the free list, if they are collected.
     free: HashSet<u64>,
     keeps_free: bool,
-    /// The trees that the table of tables leads to.
+    /// Name and tree of each table met in the table of tables.
     tables: Vec<(String, TreeRecord)>,
 }
 
@@ -288,7 +287,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// The table of tables, and each table.
+    /// Walks over the table of tables and each table.
     fn tables(&mut self) -> Result<(), Error> {
         self.tree(TABLE_OF_TABLES, &self.file.main.clone(), 0)?;
         for (name, tree) in std::mem::take(&mut self.tables) {
@@ -297,7 +296,7 @@ impl<'f> Walk<'f> {
         Ok(())
     }
 
-    /// The value of a key, if it stands in its leaf.
+    /// Looks up the value of a key, if it stands in its leaf.
     fn value(
         &mut self,
         table: &str,
@@ -316,7 +315,7 @@ impl<'f> Walk<'f> {
                     nodes.filter(|it| it.key == wanted && it.flags & NODE_OVERFLOW == 0);
                 return Ok(found.next().map(|it| it.data.to_vec()));
             }
-            // The first key of a branch page stands for everything below the second.
+            // The first child of a branch page holds everything below its second key.
             let behind = (1..page.count())
                 .take_while(|at| key(*at) <= wanted)
                 .count();
@@ -328,7 +327,7 @@ impl<'f> Walk<'f> {
         Ok(None)
     }
 
-    /// Walks over a tree. `inside` counts the trees around it: the items of a key may be one.
+    /// Walks over a tree. `inside` counts the enclosing trees: the items of a key may form one.
     fn tree(&mut self, table: &str, tree: &TreeRecord, inside: usize) -> Result<(), Error> {
         if tree.root == NO_PAGE {
             return Ok(());
@@ -404,7 +403,7 @@ impl<'f> Walk<'f> {
                 entries.meet(node.key, &data);
             }
             if self.keeps_free {
-                // A count, and as many numbers of pages.
+                // A row of the free list is a count, and as many page numbers.
                 let numbers = data.chunks_exact(8).skip(1).filter_map(|it| u64_at(it, 0));
                 self.free.extend(numbers);
             }
@@ -412,7 +411,7 @@ impl<'f> Walk<'f> {
         Ok(())
     }
 
-    /// Looks at the pages that a large value lies in. Returns the value if it is wanted.
+    /// Checks the pages of a large value. Returns the value if it is wanted.
     fn overflow(
         &mut self,
         table: &str,
@@ -460,7 +459,7 @@ impl<'f> Walk<'f> {
         Ok(Some(value))
     }
 
-    /// A page of a tree, if it is one.
+    /// Reads a page of a tree; `None` if it is none.
     fn page(&mut self, table: &str, number: u64) -> Result<Option<Page>, Error> {
         let page_bytes = self.file.page_bytes;
         if number < 2 || number >= self.file.pages() {
@@ -479,7 +478,7 @@ impl<'f> Walk<'f> {
         Ok(self.meet(table, number).then_some(page))
     }
 
-    /// Notes that a page was met, which happens once.
+    /// Notes that a page was met; `false` if it was met before.
     fn meet(&mut self, table: &str, number: u64) -> bool {
         let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
         if self.met.len() <= word {
@@ -504,12 +503,12 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// The table of entries.
+/// Name of the table of entries.
 const ENTRY_TABLE: &str = "entry";
-/// What the table of tables is called in problems.
+/// Name of the table of tables in problems.
 const TABLE_OF_TABLES: &str = "of tables";
 
-/// The meta record of the page that begins at this byte, if it is one.
+/// Reads the meta record of the page at this byte offset, if it is one.
 fn read_meta(file: &File, page: u64) -> Option<[u8; META_BYTES]> {
     let mut meta = [0; META_BYTES];
     file.read_exact_at(&mut meta, page + META_AT).ok()?;

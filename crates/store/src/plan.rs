@@ -1,8 +1,8 @@
-//! Planning: which index finds the entries that a filter may match in a region.
+//! Planning: the choice of the indexes that find the candidates of a filter in a region.
 //!
 //! Equality, the usual case, is looked up while planning, so a plan for one entry costs one search
-//! of one tree and allocates nothing. For everything else the plan knows where to look and about
-//! how many entries that gives; the cheapest part of an AND is taken and narrowed by other parts
+//! of one tree and allocates nothing. For other assertions the plan has the index to read and the
+//! approximate number of entries; the cheapest part of an AND is taken, and narrowed by other parts
 //! that are not much dearer.
 
 mod advice;
@@ -39,11 +39,11 @@ use planner::Planner;
 use sample::Sample;
 use step::{Found, Step, Why};
 
-/// How to find the candidates of a search.
+/// A plan that finds the candidates of a search.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(crate) step: Step,
-    /// About how many entries it yields.
+    /// Approximate number of candidates.
     estimate: u64,
     exact: bool,
     unindexed: bool,
@@ -52,7 +52,7 @@ pub struct Plan {
 /// Plans a search for the entries of a region that match a filter.
 ///
 /// # Errors
-/// What LMDB says; [`Error::Corrupt`] for index rows that cannot be read.
+/// Errors of LMDB; [`Error::Corrupt`] for index rows that cannot be read.
 pub fn plan(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -94,29 +94,29 @@ pub fn plan(
 }
 
 impl Plan {
-    /// Whether the filter is true of every entry, so that it need not be evaluated. Whether a
-    /// candidate lies in the region has to be checked all the same.
+    /// Returns whether the filter matches every entry, so that it need not be evaluated. Whether a
+    /// candidate lies in the region must be checked all the same.
     pub fn exact(&self) -> bool {
         self.exact
     }
 
-    /// About how many candidates there are.
+    /// Approximate number of candidates.
     pub fn estimate(&self) -> u64 {
         self.estimate
     }
 
-    /// Whether all entries have to be looked at.
+    /// Returns whether all entries must be read.
     pub fn is_scan(&self) -> bool {
         matches!(self.step, Step::Everything)
     }
 
-    /// Whether many entries have to be looked at, of which no index has chosen any: all of them, or
-    /// those of a large region. A search that finds most of what it looks at is no such search.
+    /// Returns whether many entries must be read that no index has selected: all, or those of a
+    /// large region. A search that matches most of the entries it reads does not count.
     pub fn is_unindexed(&self) -> bool {
         self.unindexed
     }
 
-    /// The plan in words, with the names of attribute types.
+    /// Returns the plan as text for people, with the names of attribute types.
     pub fn explain(&self, schema: &Schema) -> String {
         let mut text = String::new();
         let name = |type_id: TypeId| schema.type_of(type_id).name().to_owned();
@@ -126,7 +126,7 @@ impl Plan {
 }
 
 impl fmt::Display for Plan {
-    /// The plan in words; attribute types are numbers, since a plan knows no schema.
+    /// Writes the plan as text; attribute types are numbers, since a plan has no schema.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         explain(
@@ -139,12 +139,12 @@ impl fmt::Display for Plan {
 }
 
 impl Snapshot<'_> {
-    /// The candidates of a plan with ids greater than `after`.
+    /// Returns the candidates of a plan with ids greater than `after`.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for index rows that cannot be read.
+    /// Errors of LMDB; [`Error::Corrupt`] for index rows that cannot be read.
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Error> {
-        // One id needs no set.
+        // A single id needs no set.
         if let Step::Found {
             ids: Found::One(id),
             ..

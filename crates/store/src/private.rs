@@ -1,28 +1,28 @@
 //! Files and folders that only their owner may read and write, whatever the umask.
 //!
-//! Database, log, backups and exports hold password hashes. Everything that the program writes is
-//! made here (`tests/tidy.rs` refuses other ways), but for texts that are for everybody.
+//! Database, log, backups and exports hold password hashes. All files that the program writes are
+//! made here (`tests/tidy.rs` refuses other ways), except texts meant for everybody.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The mode of a file: its owner reads and writes it.
+/// Mode of a file: its owner reads and writes it.
 const FILE_MODE: u32 = 0o600;
-/// The mode of a folder: its owner lists and changes it.
+/// Mode of a folder: its owner lists and changes it.
 const FOLDER_MODE: u32 = 0o700;
-/// What a mode grants to the group and to others.
+/// The mode bits of the group and of others.
 const NOT_OWNER: u32 = 0o077;
 
-/// Options that make a missing file with mode 0600.
+/// Returns options that create a missing file with mode 0600.
 pub fn options() -> OpenOptions {
     let mut options = File::options();
     options.create(true).mode(FILE_MODE);
     options
 }
 
-/// An empty file to write to. A file that is there is emptied, and closed to the group and to
+/// Opens an empty file for writing. An existing file is emptied, and closed to the group and to
 /// others before anything is written; a pipe or a device is opened as it is.
 ///
 /// # Errors
@@ -36,37 +36,37 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file with this content; as [`create`].
+/// Writes a file with this content, opened by [`create`].
 ///
 /// # Errors
-/// As [`create`], and of writing.
+/// The errors of [`create`], and those of writing.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     create(path)?.write_all(content.as_ref())
 }
 
-/// A new folder.
+/// Creates a folder with mode 0700.
 ///
 /// # Errors
-/// There is one already; it cannot be made.
+/// The folder exists already or cannot be created.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(FOLDER_MODE).create(path)
 }
 
-/// A folder with those above it. Folders that are there keep their modes.
+/// Creates a folder and its missing parents. Existing folders keep their modes.
 ///
 /// # Errors
-/// One of them cannot be made.
+/// A folder cannot be created.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(FOLDER_MODE).create(path)
 }
 
-/// Closes a folder, and the files and folders in it, to the group and to others. Links are not
-/// followed. Returns how many were open.
+/// Closes a folder, and the files and folders in it, to the group and to others. Symbolic links are
+/// not followed. Returns the number of files and folders that were open.
 ///
 /// # Errors
-/// A folder cannot be read, or a mode not be changed: all others are changed, the first error is
-/// returned.
+/// A folder cannot be read, or a mode cannot be changed: all others are changed, and the first
+/// error is returned.
 pub fn close_folder(folder: &Path) -> io::Result<u64> {
     let (mut closed, mut first) = (0, None);
     let mut waiting = vec![folder.to_path_buf()];
@@ -74,7 +74,7 @@ pub fn close_folder(folder: &Path) -> io::Result<u64> {
         let result = close(&path, &mut waiting);
         match result {
             Ok(was_open) => closed += u64::from(was_open),
-            // A running import or compaction of earlier days removes its own files.
+            // A running import or compaction of an older release removes its own files.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => first = first.or(Some(error)),
         }
@@ -82,7 +82,7 @@ pub fn close_folder(folder: &Path) -> io::Result<u64> {
     first.map_or(Ok(closed), Err)
 }
 
-/// Closes one file or folder; what is in a folder is to be closed next.
+/// Closes one file or folder, and appends the content of a folder to `next`.
 fn close(path: &Path, next: &mut Vec<std::path::PathBuf>) -> io::Result<bool> {
     let found = path.symlink_metadata()?;
     if !found.is_file() && !found.is_dir() {

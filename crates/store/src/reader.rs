@@ -1,4 +1,4 @@
-//! A reader: the read transaction of one serving thread and what it remembers between snapshots.
+//! A reader: the read transaction of one serving thread, with its container cache.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::lmdb::ReadTransaction;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 
-/// Gives out snapshots. May move between threads but serves one at a time.
+/// Gives out snapshots. A reader may move between threads but serves one at a time.
 #[derive(Debug)]
 pub struct Reader {
-    /// Before `shared`: a transaction ends before its environment may close.
+    /// The transaction. It stands before `shared`: it ends before its environment may close.
     transaction: ReadTransaction,
-    /// What the transaction is of.
+    /// The environment of the transaction.
     in_use: Arc<InUse>,
     containers: RefCell<Containers>,
     shared: Arc<Shared>,
@@ -32,10 +32,10 @@ impl Reader {
         })
     }
 
-    /// The snapshot held, or after [`Reader::reset`] a new one of the newest committed state.
+    /// Returns the snapshot held, or after [`Reader::reset`] one of the newest committed state.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn snapshot(&mut self) -> Result<Snapshot<'_>, Error> {
         if !self.transaction.is_active() {
@@ -51,21 +51,21 @@ impl Reader {
         ))
     }
 
-    /// Gives up the snapshot. Until then LMDB cannot reuse pages that were freed since, so no
-    /// snapshot may live across a wait for a client.
+    /// Gives up the snapshot. A held snapshot keeps LMDB from reusing pages freed since, so none
+    /// may live across a wait for a client.
     pub fn reset(&mut self) {
         self.transaction.reset();
-        // The file of an environment that was replaced goes when the last reader has left it. If
-        // this one cannot, the next snapshot tells why.
+        // The file of a replaced environment is freed when the last reader has left it. If leaving
+        // fails, the next snapshot reports why.
         if self.is_left_behind() && self.move_on().is_ok() {
             self.transaction.reset();
         }
     }
 
-    /// Takes a new snapshot of the newest committed state.
+    /// Replaces the snapshot by one of the newest committed state.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn refresh(&mut self) -> Result<(), Error> {
         self.reset();
         self.renew()
@@ -79,14 +79,14 @@ impl Reader {
         }
     }
 
-    /// Whether another environment is in use by now.
+    /// Returns whether another environment is in use by now.
     #[inline]
     fn is_left_behind(&self) -> bool {
         self.in_use.number != self.shared.current.number()
     }
 
-    /// Takes a snapshot of the environment in use and leaves the one before. What is remembered of
-    /// containers stays true: a copy has the same entries and the same counter.
+    /// Takes a snapshot of the environment in use and leaves the old one. The container cache stays
+    /// valid: a copy has the same entries and the same counter.
     #[cold]
     fn move_on(&mut self) -> Result<(), Error> {
         let in_use = self.shared.current.get();

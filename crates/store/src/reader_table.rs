@@ -1,10 +1,10 @@
-//! LMDB's table of readers, `pando.mdb-lock`: a file that all who have the database open write to
-//! through a map.
+//! LMDB's table of readers, `pando.mdb-lock`: a file that all processes with the database open
+//! write to through a map.
 //!
 //! A write through a map that finds no room ends the process (SIGBUS). Where blocks are overwritten
-//! in place it is enough that the file has all its blocks. Where overwriting may take another block
-//! the table lies in memory: the name is a link to a file in `/dev/shm`, in a folder of this node
-//! alone whose random name says that another `/dev/shm`, of another container, does not have it.
+//! in place it is enough to allocate all blocks of the file. Where overwriting may take another
+//! block, the table lies in memory: its name is a link to a file in `/dev/shm`, in a folder of this
+//! node with a random name, which the `/dev/shm` of another container does not have.
 
 use crate::lock::Taken;
 use crate::private;
@@ -19,38 +19,39 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 use crate::error::Error;
 use crate::file_system;
 
-/// The table, beside the database file.
+/// Name of the table, beside the database file.
 pub(crate) const READERS_FILE: &str = "pando.mdb-lock";
-/// Slots for read transactions; each takes 64 bytes.
+/// Number of slots for read transactions; each takes 64 bytes.
 pub(crate) const READERS_MAX: u32 = 4096;
-/// Room for the header of the table and its slots.
+/// Bytes of the table: its header and its slots.
 const READERS_BYTES: u64 = 8192 + 64 * READERS_MAX as u64;
 
-/// Where files lie in memory.
+/// Folder of files in memory.
 const MEMORY: &str = "/dev/shm";
-/// The file in the table's folder there.
+/// Name of the file in the table's folder.
 const TABLE_FILE: &str = "readers";
 
-/// The table of a folder that this process has locked. Dropped after the environment is closed and
-/// before the lock goes, it removes what lies in memory, unless another process reads still.
+/// The table of a folder that this process has locked. It is dropped after the environment is
+/// closed and before the lock is released; dropping removes a file in memory unless another process
+/// still reads.
 #[derive(Debug)]
 pub(crate) struct ReaderTable {
     link: PathBuf,
 }
 
 impl ReaderTable {
-    /// Sees to it that the table of a folder, which `lock` says is this process's, has its room.
+    /// Makes the table of a folder, locked by `lock`, with all its blocks.
     ///
     /// # Errors
-    /// [`Error::Full`], or what the system says.
+    /// [`Error::Full`], or an error of the operating system.
     pub fn prepare(folder: &Path, lock: &Taken) -> Result<ReaderTable, Error> {
         let link = folder.join(READERS_FILE);
         let table = ReaderTable { link };
         let is_there = table.link.symlink_metadata().is_ok();
         let target = std::fs::read_link(&table.link).ok();
         if let Some(target) = &target {
-            // A link needs room, so the one that is there is used again, without its table after
-            // an orderly stop or a restart of the machine.
+            // A link needs room, so an existing one is reused; after an orderly stop or a restart
+            // of the machine its table is missing.
             let made = make_table(target);
             if made.is_ok() || is_open_to_us(target) && allocated(target) >= READERS_BYTES {
                 return Ok(table);
@@ -63,7 +64,7 @@ impl ReaderTable {
             allocate(&table.link)?;
             return Ok(table);
         }
-        // Others who open the table meanwhile open it again. Where there is no memory for it, it
+        // Other processes that open the table meanwhile open it again. Without room in memory it
         // stays beside the database.
         let said = lock.begin_replacing();
         let made = said.and_then(|()| table.put_into_memory());
@@ -94,7 +95,7 @@ impl ReaderTable {
         })
     }
 
-    /// Removes the table that lies in memory, whose place another one takes now.
+    /// Removes a table in memory whose place another one takes.
     pub fn retire(folder: &Path) {
         if let Ok(target) = std::fs::read_link(folder.join(READERS_FILE)) {
             remove_table(&target);
@@ -112,7 +113,7 @@ impl Drop for ReaderTable {
     }
 }
 
-/// Refuses to read beside another process whose table of readers this process cannot see.
+/// Refuses to read beside another process whose table of readers is invisible to this process.
 ///
 /// # Errors
 /// [`Error::Conflict`]
@@ -136,14 +137,14 @@ fn is_open_to_us(file: &Path) -> bool {
     File::options().read(true).write(true).open(file).is_ok()
 }
 
-/// Whether no process has the table open: LMDB holds a lock as long as it does.
+/// Returns whether no process has the table open: LMDB holds a lock while it does.
 fn is_unused(file: &Path) -> bool {
     let opened = File::options().read(true).write(true).open(file);
     opened.is_ok_and(|it| fcntl_lock(&it, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Gives the table its blocks. LMDB makes it a file with holes, and the first reader in a hole
-/// would need room.
+/// Allocates the blocks of the table. LMDB would make it a file with holes, and the first reader in
+/// a hole would need room.
 fn allocate(file: &Path) -> Result<(), Error> {
     if allocated(file) >= READERS_BYTES {
         return Ok(());
@@ -164,7 +165,7 @@ fn make_table(target: &Path) -> io::Result<()> {
 }
 
 fn remove_table(target: &Path) {
-    // Not there, or another's: nothing is lost but some room in memory.
+    // The file is missing or another user's: at worst some memory stays in use.
     std::fs::remove_file(target).unwrap_or_default();
     if let Some(folder) = target.parent() {
         std::fs::remove_dir(folder).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Putting a compacted copy in the place of the database while readers go on.
+//! Replacing the database by a compacted copy while readers go on.
 //!
-//! Two names change, one after the other: the database file's and that of LMDB's table of readers.
+//! Two files are renamed, one after the other: the database file and LMDB's table of readers.
 //! Whatever ends this process in between, the folder holds one whole database, since the log was
-//! sealed before and both files stand for themselves. Running snapshots stay on the file that has
-//! lost its name; new ones are taken of the copy.
+//! sealed before and both databases are complete without a log. Running snapshots stay on the file
+//! that has lost its name; new ones are taken of the copy.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,45 +18,45 @@ use crate::shared::Durability;
 use crate::state::State;
 use crate::store::Store;
 
-/// An environment that is in use no more. Its file has no name, and its room is given back when
-/// this and the last reader are gone.
+/// An environment no longer in use. Its file has no name, and its blocks are freed when this value
+/// and the last reader are dropped.
 #[derive(Debug)]
 pub struct Retired(Arc<InUse>);
 
 impl Retired {
-    /// Whether somebody still reads it.
+    /// Returns whether a reader still uses it.
     pub fn has_readers(&self) -> bool {
         Arc::strong_count(&self.0) > 1 || Arc::strong_count(&self.0.environment) > 1
     }
 }
 
-/// Nothing is committed as long as this lives.
+/// A guard that prevents commits while it lives.
 #[derive(Debug)]
 pub struct Paused(#[expect(dead_code, reason = "held, not used")] WriteTransaction);
 
 impl Store {
-    /// Waits for the write under way and lets no other begin: for the moment in which several
-    /// readers are to take the same snapshot.
+    /// Waits for the write transaction in progress and prevents the next: several readers can then
+    /// take the same snapshot.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Halted`].
+    /// Errors of LMDB; [`Error::Halted`].
     pub fn pause(&self) -> Result<Paused, Error> {
         let in_use = self.shared.current.get();
         Ok(Paused(self.shared.begin(&in_use)?))
     }
 
-    /// From now on commits are not synced but by [`Store::sync`]: for a copy nobody relies on yet.
+    /// Leaves the syncing of commits to [`Store::sync`] from now on, for a copy that is not relied
+    /// on yet.
     pub fn sync_later(&self) {
         self.shared.set_durability(Durability::Logged);
     }
 
-    /// Puts the database of `copy` in the place of this one. Its folder lies on the same file
-    /// system, it has the same state, and is synced; the log is sealed, and nobody writes to
-    /// either.
+    /// Replaces this database by that of `copy`. The copy's folder lies on the same file system, it
+    /// has the same state, and is synced; the log is sealed, and no process writes to either.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the copy cannot take the place: everything is as it was.
-    /// [`Error::Halted`] when it may have taken it or not: the next start finds either, whole.
+    /// [`Error::Conflict`] when the copy cannot take the place: all files are as before.
+    /// [`Error::Halted`] when the outcome is unknown: the next start finds one of both, whole.
     pub fn replace_with(&self, copy: Store) -> Result<Retired, Error> {
         let shared = &self.shared;
         shared.refuse_halted()?;
@@ -74,7 +74,7 @@ impl Store {
         let lock = shared.lock.own()?;
         lock.begin_replacing()?;
         let renamed = rename_into(&copy, self);
-        // Its lock goes, its environment stays.
+        // Dropping the handle releases the copy's lock; its environment stays open.
         drop(copy);
         if let Err(error) = renamed {
             shared.set_durability(Durability::Halted);
@@ -82,12 +82,12 @@ impl Store {
             return Err(Error::Halted { reason });
         }
         shared.current.put(next);
-        // Should this fail, nobody gets in beside this process until it is started again.
+        // If this fails, no process can open the database beside this one until it is restarted.
         lock.end_replacing(number).unwrap_or_default();
         Ok(Retired(before))
     }
 
-    /// Fails unless both have the same state and know their tables by the same handles.
+    /// Fails unless both have the same state and the same table handles.
     fn require_equal(&self, copy: &Store) -> Result<(), Error> {
         if copy.shared.tables != self.shared.tables {
             return Err(Error::conflict("the tables of the copy have other handles"));
@@ -104,7 +104,7 @@ impl Store {
 }
 
 fn rename_into(copy: &Store, store: &Store) -> Result<(), Error> {
-    // Running snapshots keep it as long as they need it.
+    // Running snapshots keep the retired table mapped as long as they need it.
     ReaderTable::retire(store.folder());
     for name in [DATABASE_FILE, READERS_FILE] {
         let (from, to) = (copy.folder().join(name), store.folder().join(name));

@@ -1,17 +1,17 @@
-//! Whether the disk has room, learnt by writing a file.
+//! Detecting a full disk by writing a file.
 
 use std::path::Path;
 
 use crate::error::Error;
 use crate::private;
 
-/// Written and removed to learn whether the disk is full.
+/// Name of a file written and removed to learn whether the disk is full.
 const PROBE_FILE: &str = "probe";
-/// More than one write of LMDB, which hands the system at most 64 pages at a time.
+/// Bytes of the probe: more than one write of LMDB, which passes at most 64 pages at a time.
 const PROBE_BYTES: usize = 512 << 10;
 
-/// Tells a full disk from a broken one, for an error of a database in this folder: LMDB reports a
-/// write that the disk took only in part as EIO, as the last one before it is full.
+/// Tells a full disk from a broken one, for an error of a database in this folder: LMDB reports EIO
+/// for a write that the disk took only in part, as the last write before it is full.
 pub(crate) fn tell_full(folder: &Path, error: Error) -> Error {
     let Error::Lmdb {
         code: libc::EIO, ..
@@ -25,12 +25,13 @@ pub(crate) fn tell_full(folder: &Path, error: Error) -> Error {
     }
 }
 
-/// Whether the file system of a folder has room for so many bytes; true when that cannot be learnt.
+/// Returns whether the folder's file system has room for `bytes` bytes; `true` when that cannot be
+/// learnt.
 pub(crate) fn has_room(folder: &Path, bytes: usize) -> bool {
     !matches!(probe(folder, bytes), Err(Error::Full))
 }
 
-/// Writes and removes a file of so many bytes.
+/// Writes and removes a file of `bytes` bytes.
 fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
     let probe = folder.join(PROBE_FILE);
     let written = private::write(&probe, vec![1; bytes]);

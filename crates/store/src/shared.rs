@@ -1,4 +1,4 @@
-//! An open database as its handles, readers and batches share it.
+//! The part of an open database that its handles, readers and batches share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::reader_table::ReaderTable;
 use crate::room::tell_full;
 use crate::tables::Tables;
 
-/// An open database: what all its handles share.
+/// An open database, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// The environment in use. It stands before the lock, so that the file is closed before another
@@ -20,11 +20,11 @@ pub(crate) struct Shared {
     pub current: Current,
     /// The tables, the same in every environment that is in use one after the other.
     pub tables: Tables,
-    /// Holders of a value from which on they move to the posting table.
+    /// Number of holders of a value above which they move to the posting table.
     pub holders_max: u64,
     /// The data folder.
     pub folder: PathBuf,
-    /// A [`Durability`].
+    /// The present [`Durability`], as a number.
     pub durability: AtomicU8,
     /// The table of readers; `None` for a folder of another process.
     #[expect(dead_code, reason = "held, not used")]
@@ -41,22 +41,22 @@ pub(crate) enum Durability {
     Synced,
     /// The records of the journal are synced, and commits are not.
     Logged,
-    /// There are no commits any more.
+    /// Commits are refused.
     Halted,
 }
 
 impl Shared {
-    /// Sets what makes commits durable from now on.
+    /// Sets the way in which commits become durable from now on.
     pub fn set_durability(&self, durability: Durability) {
         self.durability.store(durability as u8, Ordering::Release);
     }
 
-    /// The environment in use.
+    /// Returns the environment in use.
     pub fn environment(&self) -> Arc<Environment> {
         Arc::clone(&self.current.get().environment)
     }
 
-    /// Begins the write transaction, to be committed as durability is had at present.
+    /// Begins the write transaction; its commit becomes durable in the present way.
     pub fn begin(&self, in_use: &InUse) -> Result<WriteTransaction, Error> {
         self.refuse_halted()?;
         let logged = self.durability.load(Ordering::Acquire) == Durability::Logged as u8;
@@ -67,7 +67,7 @@ impl Shared {
         WriteTransaction::begin_with(&in_use.environment, sync)
     }
 
-    /// Refuses to go on after a failure that has ended writing.
+    /// Refuses to continue after a failure that has ended writing.
     ///
     /// # Errors
     /// [`Error::Halted`]
@@ -79,7 +79,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The error of a commit, with a full disk told from a broken one.
+    /// Returns the error of a commit, with a full disk told from a broken one.
     pub fn explain(&self, error: Error) -> Error {
         tell_full(&self.folder, error)
     }

@@ -1,4 +1,4 @@
-//! One state of the directory, for reading.
+//! Snapshots: reading one state of the directory.
 
 mod missing;
 mod walk;
@@ -23,7 +23,7 @@ use crate::state::{INDEX_PREFIX, STATE_KEY, State, decode_index, value_key};
 use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_name};
 use walk::{Children, Entries};
 
-/// A state of the directory. Cheap to copy; everything it returns lies in the map.
+/// A snapshot of the directory. It is cheap to copy; its rows are borrowed from the map.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot<'a> {
     pub(crate) transaction: &'a Transaction,
@@ -33,50 +33,50 @@ pub struct Snapshot<'a> {
     version: u64,
 }
 
-/// What a batch has changed and not written to the tables yet.
+/// Changes of a batch that are not written to the tables yet.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub state: State,
     pub postings: posting::Pending,
 }
 
-/// Where a name leads.
+/// The result of looking up a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// To an entry; the empty name to [`EntryId::ROOT`].
+    /// The entry of the name; [`EntryId::ROOT`] for the empty name.
     Found(EntryId),
-    /// Nowhere.
+    /// No entry has the name.
     Missing {
         /// The nearest superior that exists; [`EntryId::ROOT`] if there is none.
         matched: EntryId,
-        /// How many RDNs of the name, from the top, the superior's name has.
+        /// Number of RDNs of the name, from the top, that make up the superior's name.
         depth: usize,
     },
 }
 
-/// The entries a search is about (RFC 4511 §4.5.1.2).
+/// The entries in the scope of a search (RFC 4511 §4.5.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// The base.
+    /// Id of the base entry.
     pub base: EntryId,
-    /// How far below it.
+    /// Scope of the region.
     pub scope: RegionScope,
 }
 
-/// How far below its base a region goes.
+/// The scope of a region relative to its base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegionScope {
-    /// The base alone.
+    /// The base only.
     Base,
-    /// Its children.
+    /// The children of the base.
     OneLevel,
-    /// The base and everything below.
+    /// The base and all its subordinates.
     Subtree,
-    /// Everything below.
+    /// All subordinates of the base.
     Subordinates,
 }
 
-/// Levels of the tree at most. Only a damaged database is deeper: it has a circle.
+/// Number of levels of the tree at most. A database with more is damaged: it has a cycle.
 const DEPTH_MAX: usize = 100_000;
 
 impl<'a> Snapshot<'a> {
@@ -96,16 +96,16 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// The id of the transaction: as long as it is the same, so is the state.
+    /// Id of the snapshot: equal ids mean equal states.
     #[inline]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// An entry, unless it is detached.
+    /// Returns an entry, unless it is missing or detached.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    /// Errors of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     #[inline]
     pub fn entry(&self, id: EntryId) -> Result<Option<EntryView<'a>>, Error> {
         let stored = self.stored_entry(id)?;
@@ -115,10 +115,10 @@ impl<'a> Snapshot<'a> {
         Ok(stored)
     }
 
-    /// An entry, detached or not.
+    /// Returns an entry, detached or not; `None` if it is missing.
     ///
     /// # Errors
-    /// As [`Snapshot::entry`].
+    /// The errors of [`Snapshot::entry`].
     #[inline]
     pub fn stored_entry(&self, id: EntryId) -> Result<Option<EntryView<'a>>, Error> {
         self.entries()
@@ -127,11 +127,11 @@ impl<'a> Snapshot<'a> {
             .transpose()
     }
 
-    /// The child of an entry with this normalised RDN. Below [`EntryId::ROOT`] stand naming
-    /// contexts under their whole normalised name.
+    /// Returns the child of an entry with this normalised RDN. Naming contexts stand below
+    /// [`EntryId::ROOT`] under their whole normalised name.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn child(&self, parent: EntryId, rdn: &[u8]) -> Result<Option<EntryId>, Error> {
         let key = NameKey::new(parent, rdn);
@@ -141,16 +141,17 @@ impl<'a> Snapshot<'a> {
             .transpose()
     }
 
-    /// Where a name leads. With the superior remembered this is one search of one tree.
+    /// Looks up a name. With its superior in the container cache this is one search of one tree.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn find(&self, name: &Name) -> Result<Lookup, Error> {
         let depth = name.depth();
         if depth > 0 {
             self.validate()?;
-            // The base of a search is most often a container: then no tree is searched at all.
+            // The base of a search is most often a cached container: then no tree is searched at
+            // all.
             if let Some(id) = self.containers.borrow().by_name(name.bytes()) {
                 return Ok(Lookup::Found(id));
             }
@@ -179,12 +180,12 @@ impl<'a> Snapshot<'a> {
                 at => self.child(at, name.rdn(level - 1))?,
             };
             if below.is_some() {
-                // It has a child, so it may be remembered.
+                // The entry has a child, so it may be cached.
                 self.validate()?;
                 let superior = name.prefix_bytes(level - 1);
                 self.containers.borrow_mut().remember_name(superior, at);
             }
-            // A naming context may lie below a name that leads nowhere.
+            // A naming context may stand below a name without an entry.
             at = match below {
                 Some(below) => below,
                 None => self
@@ -217,10 +218,10 @@ impl<'a> Snapshot<'a> {
         })
     }
 
-    /// The children of an entry, in the order of their normalised RDNs.
+    /// Iterates over the children of an entry, in the order of their normalised RDNs.
     ///
     /// # Errors
-    /// Each item: what LMDB says.
+    /// Each item: an error of LMDB.
     pub fn children(
         &self,
         parent: EntryId,
@@ -228,19 +229,19 @@ impl<'a> Snapshot<'a> {
         Children::new(*self, parent)
     }
 
-    /// How many children an entry has; for [`EntryId::ROOT`] how many naming contexts there are.
+    /// Number of children of an entry; for [`EntryId::ROOT`] the number of naming contexts.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn child_count(&self, parent: EntryId) -> Result<u64, Error> {
         let value = self.transaction.get(self.tables.count, &id_key(parent))?;
         value.map_or(Ok(0), count_of_value)
     }
 
-    /// The entries with greater ids, by id.
+    /// Iterates over the entries with ids greater than `after`, by id.
     ///
     /// # Errors
-    /// Each item: what LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    /// Each item: an error of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     pub fn entries_after(
         &self,
         id: EntryId,
@@ -248,10 +249,10 @@ impl<'a> Snapshot<'a> {
         self.entries_range(EntryId(id.0.saturating_add(1)), EntryId(u64::MAX))
     }
 
-    /// The entries with ids from `from` to `to`, both included, by id.
+    /// Iterates over the entries with ids from `from` to `to`, both included, by id.
     ///
     /// # Errors
-    /// As [`Snapshot::entries_after`].
+    /// The errors of [`Snapshot::entries_after`].
     pub fn entries_range(
         &self,
         from: EntryId,
@@ -260,7 +261,7 @@ impl<'a> Snapshot<'a> {
         self.scan(from, to, Sight::Visible)
     }
 
-    /// The entries with ids from `from` on by id, detached or not.
+    /// Iterates over the entries with ids from `from` on by id, detached ones included.
     pub(crate) fn stored_entries_from(
         &self,
         from: EntryId,
@@ -268,12 +269,12 @@ impl<'a> Snapshot<'a> {
         self.scan(from, EntryId(u64::MAX), Sight::Stored)
     }
 
-    /// Reads every entry, those of deleted subtrees included, as long as it is `wanted`: calls
-    /// `damaged` for each that is damaged, and returns how many there are of those that the state
+    /// Reads every entry, those of deleted subtrees included, while `wanted` returns true: calls
+    /// `damaged` for each damaged entry, and returns the number of damaged entries that the state
     /// counts.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Cancelled`].
+    /// Errors of LMDB; [`Error::Cancelled`].
     pub fn read_all(
         &self,
         wanted: &dyn Fn() -> bool,
@@ -295,7 +296,7 @@ impl<'a> Snapshot<'a> {
         Ok((met, self.state()?.entries))
     }
 
-    /// The entries with ids from `from` to `to`, both included, by id.
+    /// Iterates over the entries with ids from `from` to `to`, both included, that `sight` selects.
     pub(crate) fn scan(
         &self,
         from: EntryId,
@@ -305,60 +306,59 @@ impl<'a> Snapshot<'a> {
         Entries::new(*self, from, to, sight)
     }
 
-    /// How many entries are stored, those that are detached included.
+    /// Number of stored entries, detached ones included.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a state row that cannot be read. So do the other
-    /// counters.
+    /// Errors of LMDB; [`Error::Corrupt`] for a state row that cannot be read.
     pub fn entry_count(&self) -> Result<u64, Error> {
         Ok(self.state()?.entries)
     }
 
-    /// The greatest id that was ever given.
+    /// The greatest id ever given.
     ///
     /// # Errors
-    /// As [`Snapshot::entry_count`].
+    /// The errors of [`Snapshot::entry_count`].
     pub fn last_id(&self) -> Result<EntryId, Error> {
         Ok(EntryId(self.state()?.next_id.saturating_sub(1)))
     }
 
-    /// The log position of the last change.
+    /// Log position of the last change.
     ///
     /// # Errors
-    /// As [`Snapshot::entry_count`].
+    /// The errors of [`Snapshot::entry_count`].
     pub fn position(&self) -> Result<u64, Error> {
         Ok(self.state()?.position)
     }
 
-    /// The digest of all entries: equal for equal states.
+    /// Digest of all entries: equal for equal states.
     ///
     /// # Errors
-    /// As [`Snapshot::entry_count`].
+    /// The errors of [`Snapshot::entry_count`].
     pub fn digest(&self) -> Result<u128, Error> {
         Ok(self.state()?.digest)
     }
 
-    /// Counts changes that make remembered names or places of containers wrong: renames and moves
-    /// of entries that have children, and losses of a last child.
+    /// Number of changes that invalidate cached containers: renames and moves of entries with
+    /// children, and losses of a last child.
     ///
     /// # Errors
-    /// As [`Snapshot::entry_count`].
+    /// The errors of [`Snapshot::entry_count`].
     pub fn rename_counter(&self) -> Result<u64, Error> {
         Ok(self.state()?.rename_counter)
     }
 
-    /// A small named value of the layers above.
+    /// Returns a small named value of the crates above.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn meta(&self, key: &[u8]) -> Result<Option<&'a [u8]>, Error> {
         self.transaction.get(self.tables.meta, &value_key(key))
     }
 
-    /// The first of the small values whose names begin so: its name and the value.
+    /// Returns name and value of the first small value whose name begins with `prefix`.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn first_meta(&self, prefix: &[u8]) -> Result<Option<Row<'a>>, Error> {
         let (prefix, none) = (value_key(prefix), value_key(&[]));
         let mut cursor = self.transaction.cursor(self.tables.meta)?;
@@ -367,10 +367,10 @@ impl<'a> Snapshot<'a> {
         Ok(row.and_then(|(key, value)| Some((key.strip_prefix(none.as_slice())?, value))))
     }
 
-    /// The attribute dictionary.
+    /// Returns the attribute dictionary.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    /// Errors of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     pub fn dictionary(&self) -> Result<Vec<DictionaryRow>, Error> {
         let damaged = || Error::corrupt("dictionary", "a row cannot be read");
         let mut cursor = self.transaction.cursor(self.tables.dictionary)?;
@@ -388,10 +388,10 @@ impl<'a> Snapshot<'a> {
         Ok(rows)
     }
 
-    /// Where each index stands.
+    /// Returns the stored state of each index.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    /// Errors of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     pub fn index_states(&self) -> Result<Vec<IndexState>, Error> {
         let mut cursor = self.transaction.cursor(self.tables.meta)?;
         let mut states = Vec::new();
@@ -403,10 +403,10 @@ impl<'a> Snapshot<'a> {
         Ok(states)
     }
 
-    /// Figures of each table, by name.
+    /// Returns the figures of each table, by name.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn table_statistics(&self) -> Result<Vec<(&'static str, Statistics)>, Error> {
         let sizes = self.tables.all().into_iter();
         sizes
@@ -414,10 +414,11 @@ impl<'a> Snapshot<'a> {
             .collect()
     }
 
-    /// A hash of all rows of each table, by name: equal for equal tables. Reads everything.
+    /// Returns a hash of all rows of each table, by name: equal for equal tables. Reads the whole
+    /// database.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn table_hashes(&self) -> Result<Vec<(&'static str, u128)>, Error> {
         let hash = |table| -> Result<u128, Error> {
             let mut hash = Xxh3::new();
@@ -434,10 +435,10 @@ impl<'a> Snapshot<'a> {
         tables.map(|(name, it)| Ok((name, hash(it)?))).collect()
     }
 
-    /// Appends the DN of an entry as spelled: its RDN and its superiors'.
+    /// Appends the DN of an entry as spelled, from its RDN and those of its superiors.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] when a superior is missing.
+    /// Errors of LMDB; [`Error::Corrupt`] when a superior is missing.
     #[inline]
     pub fn write_name(&self, view: &EntryView<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
         out.extend_from_slice(view.rdn_bytes());
@@ -459,10 +460,10 @@ impl<'a> Snapshot<'a> {
         Ok(())
     }
 
-    /// Whether an entry lies in a region.
+    /// Returns whether an entry lies in a region.
     ///
     /// # Errors
-    /// As [`Snapshot::write_name`].
+    /// The errors of [`Snapshot::write_name`].
     #[inline]
     pub fn is_within(
         &self,
@@ -480,10 +481,10 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// Whether an entry that has children is `base` or lies below it.
+    /// Returns whether an entry that has children is `base` or lies below it.
     ///
     /// # Errors
-    /// As [`Snapshot::write_name`]; [`Error::Corrupt`] when there is no such entry.
+    /// The errors of [`Snapshot::write_name`]; [`Error::Corrupt`] when there is no such entry.
     pub fn is_at_or_below(&self, mut id: EntryId, base: EntryId) -> Result<bool, Error> {
         if id == base || base.is_root() {
             return Ok(true);
@@ -501,11 +502,11 @@ impl<'a> Snapshot<'a> {
         Err(circle())
     }
 
-    /// Whether one of these is an entry that has children, or stands above it. The root stands
-    /// above all.
+    /// Returns whether one of `bases` is an entry that has children, or a superior of it. The root
+    /// is a superior of all entries.
     ///
     /// # Errors
-    /// As [`Snapshot::is_at_or_below`].
+    /// The errors of [`Snapshot::is_at_or_below`].
     pub fn is_at_or_below_any(
         &self,
         mut id: EntryId,
@@ -524,7 +525,7 @@ impl<'a> Snapshot<'a> {
         Err(circle())
     }
 
-    /// The parent of an entry that has children.
+    /// Returns the parent of an entry that has children.
     #[inline]
     fn superior(&self, id: EntryId) -> Result<EntryId, Error> {
         let known = self.containers.borrow().by_id(id).map(|it| it.parent);
@@ -534,7 +535,7 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// Remembers an entry that has children, and returns its parent.
+    /// Caches an entry that has children, and returns its parent.
     #[cold]
     fn learn(&self, id: EntryId) -> Result<EntryId, Error> {
         let stored = |id| self.stored_entry(id)?.ok_or_else(|| missing(id));
@@ -572,8 +573,7 @@ impl<'a> Snapshot<'a> {
         Ok(parent)
     }
 
-    /// Makes sure that what is remembered of containers is true of this state. Returns whether
-    /// some entries are detached.
+    /// Makes the container cache valid for this state. Returns whether some entries are detached.
     #[inline]
     pub(crate) fn validate(&self) -> Result<bool, Error> {
         let containers = self.containers.borrow();

@@ -10,28 +10,28 @@ pub(crate) const FORMAT: u32 = 1;
 pub(crate) const FORMAT_KEY: &[u8] = b"format";
 /// Key of the state row.
 pub(crate) const STATE_KEY: &[u8] = b"state";
-/// Prefix of index states; the attribute's canonical name follows.
+/// Prefix of the keys of index states; the attribute's canonical name follows.
 pub(crate) const INDEX_PREFIX: &[u8] = b"i/";
-/// Prefix of values that belong to the layers above.
+/// Prefix of the keys of values that belong to the crates above.
 pub(crate) const VALUE_PREFIX: &[u8] = b"x/";
 
 const STATE_VERSION: u8 = 1;
 const STATE_BYTES: usize = 1 + 8 * 4 + 16;
 const INDEX_VERSION: u8 = 1;
 
-/// The counters that every commit may change, in one row, so that a small write touches one page
-/// of this table.
+/// The counters that any commit may change, in one row, so that a small write touches one page of
+/// the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
-    /// The id the next new entry gets.
+    /// Id of the next new entry.
     pub next_id: u64,
-    /// Entries there are.
+    /// Number of entries.
     pub entries: u64,
     /// The log position of the last change.
     pub position: u64,
-    /// Counts changes that make cached names or places of containers wrong.
+    /// Number of changes that invalidate cached containers.
     pub rename_counter: u64,
-    /// The wrapping sum of all entries' terms.
+    /// Wrapping sum of the terms of all entries and links.
     pub digest: u128,
 }
 
@@ -82,12 +82,12 @@ impl State {
     }
 }
 
-/// The key of a value of the layers above.
+/// Returns the key of a value of the crates above.
 pub(crate) fn value_key(key: &[u8]) -> Vec<u8> {
     [VALUE_PREFIX, key].concat()
 }
 
-/// The key of an index's state.
+/// Returns the key of an index state.
 pub(crate) fn index_key(attribute: &str) -> Vec<u8> {
     [INDEX_PREFIX, attribute.as_bytes()].concat()
 }

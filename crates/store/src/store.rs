@@ -24,11 +24,11 @@ use crate::shared::{Durability, Shared};
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
 
-/// Bytes that are read into memory at a time after a start.
+/// Bytes read into memory at a time after a start.
 const WARM_UP_BYTES: u64 = 16 << 20;
-/// Address space to reserve: a limit nobody meets, and no memory or disk is taken for it.
+/// Bytes of address space to reserve; takes neither memory nor disk.
 const MAP_BYTES: usize = 1 << 40;
-/// The smallest map worth trying where address space is scarce.
+/// Bytes of the smallest map tried where address space is scarce.
 const MAP_BYTES_MIN: usize = 1 << 30;
 /// An open database. Clones share it; it is closed when the last one and all readers are gone.
 #[derive(Debug, Clone)]
@@ -39,14 +39,14 @@ pub struct Store {
 /// Settings for tests and tools; servers use the defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreOptions {
-    /// Bytes the database may grow to; reserved as address space.
+    /// Limit of the database's size in bytes; reserved as address space.
     pub map_bytes: usize,
-    /// Whether `map_bytes` may be lowered where address space is scarce, and raised for a file
-    /// that has grown near it.
+    /// Whether `map_bytes` may be lowered where address space is scarce, and raised for a file that
+    /// has grown close to it.
     pub map_adapts: bool,
-    /// Leave syncing to [`Store::sync`]: for a file nobody relies on yet.
+    /// Whether syncing is left to [`Store::sync`], for a file that is not relied on yet.
     pub no_sync: bool,
-    /// Entries from which on the holders of a value move to the posting table.
+    /// Number of holders of a value above which they move to the posting table.
     pub holders_max: u32,
 }
 
@@ -65,15 +65,15 @@ impl Store {
     /// Makes an empty database in `folder`, which is created if it is missing.
     ///
     /// # Errors
-    /// [`Error::Exists`] when there is one already; otherwise as [`Store::open`].
+    /// [`Error::Exists`] when there is one already; the errors of [`Store::open`].
     pub fn create(folder: &Path) -> Result<Store, Error> {
         Store::create_with(folder, &StoreOptions::default())
     }
 
-    /// As [`Store::create`], with settings.
+    /// Makes an empty database in `folder`, with settings.
     ///
     /// # Errors
-    /// As [`Store::create`].
+    /// The errors of [`Store::create`].
     pub fn create_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
         private::create_folders(folder).map_err(Error::system("creating the data folder"))?;
         overwrite_in_place(folder);
@@ -89,15 +89,15 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Missing`] without a database, [`Error::Locked`] when a process has it open,
-    /// [`Error::Format`] for a database of another format, or what the system says.
+    /// [`Error::Format`] for a database of another format, or an error of the operating system.
     pub fn open(folder: &Path) -> Result<Store, Error> {
         Store::open_with(folder, &StoreOptions::default())
     }
 
-    /// As [`Store::open`], with settings.
+    /// Opens the database in `folder`, with settings.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// The errors of [`Store::open`].
     pub fn open_with(folder: &Path, options: &StoreOptions) -> Result<Store, Error> {
         whole_file(folder)?;
         let lock = lock_folder(folder)?;
@@ -109,12 +109,12 @@ impl Store {
         Store::open_locked(folder, lock, options)
     }
 
-    /// Opens a database to read all of it. With `beside` another process may have it open: then
-    /// the table of readers keeps that one from overwriting what is looked at here, and when all
-    /// is read, [`Store::require_same_holder`] says whether it counts.
+    /// Opens a database for reading all of it. With `beside` another process may have it open:
+    /// LMDB's table of readers then protects the pages read here, and
+    /// [`Store::require_same_holder`] tells at the end whether the result is valid.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`Error::Locked`] only without `beside`.
+    /// The errors of [`Store::open`]; [`Error::Locked`] only without `beside`.
     pub fn read_only(folder: &Path, beside: bool) -> Result<Store, Error> {
         let file = whole_file(folder)?;
         let open_beside = || {
@@ -154,24 +154,24 @@ impl Store {
         Ok(Store { shared })
     }
 
-    /// Looks at the pages of a folder's database, which nobody has open, before they are walked
-    /// over, and at the entries in them if something is wrong.
+    /// Checks the pages of a folder's database, which no process has open, before LMDB walks over
+    /// them; if there are problems, also the entries.
     ///
     /// # Errors
-    /// [`Error::Missing`], [`Error::Locked`], [`Error::DamagedFile`] when the file has no state
-    /// that could be looked at, or what the system says.
+    /// [`Error::Missing`], [`Error::Locked`], [`Error::DamagedFile`] when the file has no state to
+    /// check, or an error of the operating system.
     pub fn examine_pages(folder: &Path) -> Result<PageProblems, Error> {
         whole_file(folder)?;
         let _lock = lock_folder(folder)?;
         page_file::examine(folder, None)
     }
 
-    /// The same of the newest state of this store, whose pages are kept meanwhile.
+    /// Checks the pages of the newest state of this open store; a snapshot protects them meanwhile.
     ///
     /// # Errors
-    /// As [`Store::examine_pages`].
+    /// The errors of [`Store::examine_pages`].
     pub fn examine_own_pages(&self) -> Result<PageProblems, Error> {
-        // A state is passed when two more are committed between two lines.
+        // The meta record of a state is lost when two more commits come before it is read.
         const TRIES_MAX: usize = 1_000;
         let environment = self.shared.environment();
         for _ in 1..TRIES_MAX {
@@ -186,18 +186,19 @@ impl Store {
         ))
     }
 
-    /// Whether a folder has the log of a database that was not closed, which belongs to no other.
+    /// Returns whether a folder has the log of a database that was not closed, and it is that
+    /// database's.
     pub fn has_log(folder: &Path) -> bool {
         checkpoint::exists(folder)
     }
 
-    /// Whether another process has the database open, which may write to it.
+    /// Returns whether another process has the database open, and may write to it.
     pub fn is_beside(&self) -> bool {
         matches!(self.shared.lock, Lock::Other(_))
     }
 
-    /// Refuses when the process that has the folder is no longer the one it was when the store was
-    /// opened beside it: its start may have gone back behind what was read here.
+    /// Fails when the process that holds the folder is no longer the one of the time when the store
+    /// was opened beside it: its start may have gone back behind the state read here.
     ///
     /// # Errors
     /// [`Error::Conflict`]
@@ -210,7 +211,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::open_with`], holding the state found before anything is committed.
+    /// Opens a store with settings, and pins the state found before anything is committed.
     pub(crate) fn open_with_pin(
         folder: &Path,
         options: &StoreOptions,
@@ -223,7 +224,7 @@ impl Store {
         Ok(Store::open_pinned(folder, lock, options)?.0)
     }
 
-    /// Opens, and pins the state found before anything is committed.
+    /// Opens a store, and pins the state found before anything is committed.
     pub(crate) fn open_pinned(
         folder: &Path,
         lock: Taken,
@@ -254,21 +255,21 @@ impl Store {
         Ok((Store { shared }, pin))
     }
 
-    /// A reader: one for each thread that serves.
+    /// Returns a reader; each serving thread needs one.
     ///
     /// # Errors
-    /// What LMDB says, e.g. that there are too many.
+    /// Errors of LMDB, e.g. that there are too many readers.
     pub fn reader(&self) -> Result<Reader, Error> {
         Reader::new(&self.shared)
     }
 
-    /// Readers that all see the same state, for work in parallel.
+    /// Returns `count` readers that all see the same state, for work in parallel.
     ///
     /// # Errors
-    /// As [`Store::reader`]; [`Error::Conflict`] if writes never let them agree.
+    /// The errors of [`Store::reader`]; [`Error::Conflict`] if continual writes keep them apart.
     pub fn readers(&self, count: usize) -> Result<Vec<Reader>, Error> {
-        // Opening takes microseconds and a commit a sync, so the second round nearly always ends
-        // it; the bound is there so that a fault elsewhere cannot hang this.
+        // Opening takes microseconds and a commit a sync, so the second round nearly always
+        // succeeds; the bound keeps a fault elsewhere from hanging this loop.
         const ROUNDS_MAX: usize = 10_000;
         let mut readers = Vec::with_capacity(count);
         for _ in 0..count {
@@ -295,11 +296,11 @@ impl Store {
         ))
     }
 
-    /// Begins the one write transaction, waiting for the one before to end. What is written is
-    /// indexed as `indexes` says.
+    /// Begins the write transaction after the previous one has ended. Writes maintain the indexes
+    /// of `indexes`.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn begin(&self, indexes: &IndexSet) -> Result<Batch<'_>, Error> {
         Batch::begin(&self.shared, indexes)
     }
@@ -308,21 +309,21 @@ impl Store {
     /// [`StoreOptions::no_sync`].
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the operating system.
     pub fn sync(&self) -> Result<(), Error> {
         self.shared.environment().sync()
     }
 
-    /// Writes the newest committed state to an open file or pipe, without free pages, from its
-    /// first byte to its last. Reads and writes go on meanwhile.
+    /// Writes the newest committed state to an open file or pipe, without free pages, from first
+    /// byte to last. Reads and writes go on meanwhile.
     ///
     /// # Errors
-    /// What LMDB or the operating system says; the copy is of no use then.
+    /// Errors of LMDB or of the operating system; the copy is then useless.
     pub fn copy_to(&self, output: BorrowedFd<'_>) -> Result<(), Error> {
         self.shared.environment().write_compact(output)
     }
 
-    /// The folder.
+    /// The data folder.
     pub fn folder(&self) -> &Path {
         &self.shared.folder
     }
@@ -330,16 +331,16 @@ impl Store {
     /// Bytes of the file in use by tables or free for reuse, and bytes of the map.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn sizes(&self) -> Result<(u64, u64), Error> {
         self.shared.environment().sizes()
     }
 
-    /// Reads the database into memory, as long as it is `wanted`. Returns the bytes that were read,
-    /// or `None` if there are more than `bytes_max`.
+    /// Reads the database into memory while `wanted` returns true. Returns the bytes read, or
+    /// `None` if the database is larger than `bytes_max`.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn warm_up(&self, bytes_max: u64, wanted: &dyn Fn() -> bool) -> Result<Option<u64>, Error> {
         let (used, _) = self.sizes()?;
         if used > bytes_max {
@@ -348,10 +349,10 @@ impl Store {
         let in_use = self.shared.current.get();
         let mut read = ReadTransaction::begin(&in_use.environment)?;
         let mut done = 0;
-        // A copy that takes the place meanwhile was written just now, and is in memory.
+        // A copy that replaces the database meanwhile was written just now, and is in memory.
         while done < used && wanted() && in_use.number == self.shared.current.number() {
             let end = used.min(done + WARM_UP_BYTES);
-            // A snapshot for each part: a longer one would keep pages from being used again.
+            // Each part has a snapshot of its own: a longer one would keep pages from reuse.
             read.renew()?;
             read.get(self.shared.tables.meta, FORMAT_KEY)?;
             read.populate(done..end);
@@ -361,13 +362,13 @@ impl Store {
         Ok(Some(done))
     }
 
-    /// Tells a full disk from a broken one, for an error of a database in this folder: LMDB reports
-    /// a write that the disk took only in part as EIO, as the last one before it is full.
+    /// Tells a full disk from a broken one, for an error of a database in this folder: where LMDB
+    /// reports EIO, a probe file is written.
     pub fn tell_full(folder: &Path, error: Error) -> Error {
         room::tell_full(folder, error)
     }
 
-    /// Whether the file system of a folder has room for the log that the first write begins.
+    /// Returns whether the folder's file system has room for the log that the first write begins.
     pub fn has_room(folder: &Path) -> bool {
         room::has_room(folder, log::BYTES_MIN)
     }
@@ -376,7 +377,8 @@ impl Store {
     pub fn close(self) {}
 }
 
-/// The database file of a folder, which is there and as long as its pages need.
+/// Returns the database file of a folder, after checking that it exists and is as long as its pages
+/// need.
 pub(crate) fn whole_file(folder: &Path) -> Result<PathBuf, Error> {
     let file = folder.join(DATABASE_FILE);
     if !file.is_file() {
@@ -386,8 +388,8 @@ pub(crate) fn whole_file(folder: &Path) -> Result<PathBuf, Error> {
     Ok(file)
 }
 
-/// Opens a database to read it. Tables that came with a later release are made first, if the
-/// database is this process's own.
+/// Opens a database for reading. Tables of later releases that are missing are created first, if
+/// the database is this process's own.
 fn open_to_read(file: &Path, own: bool) -> Result<(Arc<Environment>, Tables), Error> {
     let options = StoreOptions::default();
     let environment = Arc::new(open_environment(file, &options, true)?);
@@ -418,8 +420,8 @@ fn open_environment(
     let mut map_bytes = options.map_bytes;
     if options.map_adapts {
         let length = std::fs::metadata(file).map_or(0, |it| it.len()) as usize;
-        // At least half of the map is free after opening, so a limit is met only by a file that
-        // doubles within one run.
+        // After opening, at least half of the map is free, so only a file that doubles within one
+        // run meets the limit.
         while map_bytes / 2 < length {
             map_bytes *= 2;
         }
@@ -433,7 +435,7 @@ fn open_environment(
             read_only,
         };
         match Environment::open(file, &environment_options) {
-            // Linux says ENOMEM; under valgrind a map that large gives EINVAL.
+            // Linux returns ENOMEM; under valgrind a map that large gives EINVAL.
             Err(Error::Lmdb {
                 code: libc::ENOMEM | libc::EINVAL,
                 ..

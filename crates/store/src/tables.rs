@@ -1,4 +1,4 @@
-//! The tables of the database and the keys of those with a simple one.
+//! The tables of the database, and the encoding of simple keys and values.
 //!
 //! The layout of every key and value stands in docs/formats/database.md.
 
@@ -25,11 +25,11 @@ pub(crate) struct Tables {
     pub meta: Table,
 }
 
-/// How many tables an environment must make room for.
+/// Number of tables for which an environment reserves handles.
 pub(crate) const TABLES_MAX: u32 = 16;
 
 impl Tables {
-    /// Opens all tables by the function given.
+    /// Opens all tables with the function given.
     pub fn open(
         open: &mut dyn FnMut(&'static str, TableOptions) -> Result<Table, Error>,
     ) -> Result<Tables, Error> {
@@ -71,14 +71,14 @@ impl Tables {
     }
 }
 
-/// A normalised RDN up to this length stands in a name key whole.
+/// Bytes of a normalised RDN up to which a name key holds it whole.
 const RDN_BYTES_MAX: usize = 480;
-/// Of a longer one, this many bytes and the hash stand there: one byte more than any whole RDN,
-/// so that the two kinds never meet.
+/// Bytes of a longer RDN in its name key, before the hash: together one byte more than any whole
+/// RDN, so that the two kinds never collide.
 const RDN_PREFIX_BYTES: usize = RDN_BYTES_MAX + 1 - 16;
 const _: () = assert!(8 + RDN_BYTES_MAX < 511, "LMDB's keys end at 511 bytes");
 
-/// A key of the name table, built on the stack.
+/// A key of the name table, built without allocation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NameKey {
     bytes: [u8; 8 + RDN_BYTES_MAX + 1],
@@ -111,12 +111,12 @@ impl NameKey {
     }
 }
 
-/// The parent in a name key.
+/// Decodes the parent from a name key.
 pub(crate) fn parent_of_name_key(key: &[u8]) -> Option<EntryId> {
     Some(EntryId(u64::from_be_bytes(key.get(..8)?.try_into().ok()?)))
 }
 
-/// An eight-byte key: of an entry, or of a container's child count.
+/// Encodes an eight-byte key: of an entry, or of a container's child count.
 #[inline]
 pub(crate) fn id_key(id: EntryId) -> [u8; 8] {
     id.0.to_be_bytes()
@@ -132,7 +132,7 @@ pub(crate) fn id_of_key(key: &[u8], table: &'static str) -> Result<EntryId, Erro
 /// Bytes of the value of a name row.
 const NAME_VALUE_BYTES: usize = ID_BYTES + 4;
 
-/// The value of a name row: the id, and a checksum of key and id.
+/// Encodes the value of a name row: the id, and a checksum of key and id.
 pub(crate) fn name_value(key: &[u8], id: EntryId) -> [u8; NAME_VALUE_BYTES] {
     let mut value = [0; NAME_VALUE_BYTES];
     value[..ID_BYTES].copy_from_slice(&id.packed());
@@ -140,8 +140,8 @@ pub(crate) fn name_value(key: &[u8], id: EntryId) -> [u8; NAME_VALUE_BYTES] {
     value
 }
 
-/// The id in the value of a name row, whose checksum is compared. Rows from before there were
-/// checksums have none.
+/// Decodes the id from the value of a name row, after comparing its checksum. Rows written before
+/// checksums existed have none.
 #[inline]
 pub(crate) fn id_of_name(key: &[u8], value: &[u8]) -> Result<EntryId, Error> {
     let (id, checksum) = value.split_at(value.len().min(ID_BYTES));
@@ -157,7 +157,7 @@ fn name_checksum(key: &[u8], id: EntryId) -> u32 {
     (xxh3_64_with_seed(key, id.0) >> 32) as u32
 }
 
-/// A child count.
+/// Decodes a child count.
 pub(crate) fn count_of_value(value: &[u8]) -> Result<u64, Error> {
     let bytes = value
         .try_into()

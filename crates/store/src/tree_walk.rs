@@ -1,4 +1,4 @@
-//! A way through a subtree that can be interrupted, stored, and go on in a later state.
+//! A walk through a subtree that can be interrupted, stored, and continued in a later state.
 
 use crate::entry::EntryView;
 use crate::error::Error;
@@ -6,24 +6,25 @@ use crate::id::EntryId;
 use crate::snapshot::Snapshot;
 use crate::tables::{NameKey, id_of_name, parent_of_name_key};
 
-/// A way through a subtree, detached or not, from the leaves to the top. Entries that were removed
-/// in between are left out; entries that got their name in between may be left out, or come twice.
+/// A walk through a subtree, detached or not, from the leaves to the top. Entries removed meanwhile
+/// are left out; entries renamed meanwhile may be left out, or come twice.
 #[derive(Debug, Clone)]
 pub struct TreeWalk {
-    /// The entries on the way down, each with the name that came last below it.
+    /// The entries from the top down to the present one, each with the name key of the child
+    /// visited last.
     levels: Vec<(EntryId, Vec<u8>)>,
 }
 
 impl TreeWalk {
-    /// Through everything below an entry and the entry itself.
+    /// Begins a walk through an entry and all its subordinates.
     pub fn of(top: EntryId) -> TreeWalk {
         TreeWalk {
             levels: vec![(top, NameKey::new(top, &[]).bytes().to_vec())],
         }
     }
 
-    /// Appends what [`TreeWalk::decode`] reads: for each level the length of a name key (2 bytes,
-    /// little-endian) and the key, which begins with the id of the level's entry.
+    /// Appends the encoded walk: for each level the length of a name key (2 bytes, little-endian)
+    /// and the key, which begins with the id of the level's entry.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for (_, last) in &self.levels {
             // A key of LMDB has 511 bytes at most.
@@ -32,7 +33,7 @@ impl TreeWalk {
         }
     }
 
-    /// The walk that was encoded; `None` if the bytes are not of one.
+    /// Decodes a walk; `None` for bytes that are none.
     pub fn decode(mut bytes: &[u8]) -> Option<TreeWalk> {
         let mut levels = Vec::new();
         while !bytes.is_empty() {
@@ -44,10 +45,10 @@ impl TreeWalk {
         Some(TreeWalk { levels })
     }
 
-    /// The next entry.
+    /// Returns the next entry; `None` at the end.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read.
+    /// Errors of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     pub fn next<'a>(
         &mut self,
         snapshot: &Snapshot<'a>,

@@ -1,34 +1,34 @@
-//! How much of the database file is used, and who holds old snapshots: what an operator watches.
+//! Use of the database file, and holders of old snapshots: figures for operators.
 
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
 use crate::store::Store;
 
-/// How the database file and its readers stand.
+/// Figures of the database file and its readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// Bytes of the file, free pages included.
     pub bytes: u64,
-    /// Bytes of pages that hold nothing. Those freed lately wait for the oldest reader and the
-    /// next checkpoint before they are used again.
+    /// Bytes of free pages. Pages freed lately are reused only after the oldest reader and the next
+    /// checkpoint.
     pub free_bytes: u64,
-    /// Readers that hold a snapshot, in all processes.
+    /// Number of readers that hold a snapshot, in all processes.
     pub readers: u64,
-    /// The oldest snapshot that is held, or the newest one if none is.
+    /// Version of the oldest snapshot held, or of the newest one if none is held.
     pub oldest: u64,
-    /// The newest snapshot.
+    /// Version of the newest snapshot.
     pub newest: u64,
 }
 
 impl Store {
-    /// How the file and its readers stand. Costs a look at each row of the list of free pages.
+    /// Returns the figures of file and readers. Reads each row of the free list.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn usage(&self) -> Result<Usage, Error> {
         let in_use = self.shared.current.get();
         let environment = &in_use.environment;
-        // Before this function becomes a reader itself.
+        // The readers are listed before this function becomes a reader itself.
         let held = environment.readers()?;
         let newest = environment.newest()?;
         let oldest = held.iter().map(|(_, snapshot)| *snapshot).min();
@@ -43,11 +43,11 @@ impl Store {
             newest: in_use.versions_from + newest,
         })
     }
-    /// The process whose snapshot is the oldest one held, and its version. `None` when no reader
-    /// holds a snapshot older than the newest one.
+    /// Process id and version of the oldest snapshot held. `None` when no reader holds a snapshot
+    /// older than the newest one.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn oldest_reader(&self) -> Result<Option<(u32, u64)>, Error> {
         let in_use = self.shared.current.get();
         let held = in_use.environment.readers()?;
@@ -57,11 +57,11 @@ impl Store {
         Ok(oldest.map(|(process, snapshot)| (process, in_use.versions_from + snapshot)))
     }
 
-    /// Removes the readers of processes that died from LMDB's table: what they held may be used
-    /// again. Returns how many there were.
+    /// Clears the slots of readers whose process died from LMDB's table, so that the pages they
+    /// held can be reused. Returns their number.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn clear_dead_readers(&self) -> Result<u32, Error> {
         self.shared.environment().clear_dead_readers()
     }

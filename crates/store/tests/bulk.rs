@@ -1,4 +1,4 @@
-//! Bulk load makes the database that single writes make, and postings come and go.
+//! Bulk load: it makes the same database as single writes, and postings come and go.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,8 +38,8 @@ fn person(n: u64) -> Attributes {
     ))
 }
 
-/// The same entries by bulk load into `folder`, through preparers that take turns, with so much
-/// memory for what is sorted.
+/// Loads the same entries in bulk into `folder`, through preparers that take turns, with `memory`
+/// bytes for sorting.
 fn load_within(
     folder: &std::path::Path,
     indexes: &IndexSet,
@@ -79,7 +79,7 @@ fn load_within(
             parent: EntryId(1),
         }));
         if n % 11 == 0 {
-            // A rejected entry has no place.
+            // A rejected entry gets no place.
             preparer.add(b"uid=rejected", &bytes).unwrap();
             places.push(None);
         }
@@ -112,7 +112,7 @@ fn bulk_load_and_single_writes_make_the_same() {
     }
     batch.commit().unwrap();
     let mut sizes = Vec::new();
-    // All in memory; a few sorted runs; one after each piece.
+    // Memory suffices for all keys; for a few sorted runs; for one piece each.
     for memory in [usize::MAX, 500_000, 1] {
         let folder = folder.path().join(format!("bulk-{memory}"));
         let loaded = load_within(&folder, &indexes, 100, memory);
@@ -127,7 +127,7 @@ fn bulk_load_and_single_writes_make_the_same() {
     );
 }
 
-/// The database in `folder` is that of the store.
+/// Checks that the database in `folder` equals that of the store.
 fn assert_loaded(
     store: &Store,
     folder: &std::path::Path,
@@ -172,7 +172,8 @@ fn a_load_goes_on_from_its_checkpoint() {
         checkpoint = loader.checkpoint().unwrap();
         loader.checkpoint_kept();
         next = end + 1;
-        // Beyond the checkpoint, and lost: committed and collected, or even finished.
+        // Changes behind the checkpoint are lost: committed and collected entries, or even a
+        // finished load.
         append(&mut loader, &indexes, next..=ENTRIES);
         match end {
             8500 => drop(loader.finish().unwrap()),
@@ -185,7 +186,7 @@ fn a_load_goes_on_from_its_checkpoint() {
         (loaded.entries, loaded.digest),
         (expected.entries, expected.digest)
     );
-    // The end itself can be gone through again.
+    // The end of the load can be repeated.
     let again = BulkLoader::resume(&resumed, &checkpoint).unwrap();
     assert_eq!(again.finish().unwrap().digest, expected.digest);
     let (one, two) = (Store::open(&whole).unwrap(), Store::open(&resumed).unwrap());
@@ -207,7 +208,7 @@ fn changes_after_a_load_leave_its_checkpoint_good() {
     append(&mut loader, &indexes, 1..=ENTRIES);
     let checkpoint = loader.checkpoint().unwrap();
     loader.checkpoint_kept();
-    // Given up on the way, and then after more changes than the load has left free pages for.
+    // The load is cancelled, and resumed after more changes than it had left free pages for.
     let stopped = loader.finish_unless(Arc::new(AtomicBool::new(true)));
     assert!(matches!(stopped, Err(Error::Cancelled)), "{stopped:?}");
     let loader = BulkLoader::resume(&resumed, &checkpoint).unwrap();
@@ -228,7 +229,7 @@ fn changes_after_a_load_leave_its_checkpoint_good() {
     assert_same(&one.snapshot().unwrap(), &two.snapshot().unwrap(), &indexes);
 }
 
-/// Appends the entries of these numbers.
+/// Appends the entries with these numbers.
 fn append(loader: &mut BulkLoader, indexes: &IndexSet, numbers: std::ops::RangeInclusive<u64>) {
     let schema = &indexes.schema;
     let mut preparer = Preparer::new(indexes);
@@ -363,7 +364,7 @@ fn a_value_moves_to_a_posting_and_back() {
         )
         .unwrap();
     }
-    // The batch sees what it has not written yet.
+    // The batch reads its own pending writes.
     let found = search(&batch.snapshot(), &indexes, &wanted, &subtree(EntryId(1)));
     assert_eq!(found.len(), 200);
     batch.commit().unwrap();

@@ -1,5 +1,5 @@
-//! Links against an obvious model: what is a member of what, from both sides, whatever the order of
-//! changes, detachments and reclaiming; and a bulk load makes what single writes make.
+//! Links compared with a simple model: the members of each set, from both sides, after any order of
+//! changes, detachments and reclaiming; a bulk load makes the same database as single writes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,9 +12,9 @@ use store::{
     Store, StoreOptions,
 };
 
-/// Groups of the tests.
+/// Number of groups in the tests.
 const GROUPS: u64 = 4;
-/// Entries that can be members, some thousand so that chunks become bitmaps.
+/// Number of entries that can be members, some thousand so that chunks become bitmaps.
 const PEOPLE: u64 = 3000;
 
 fn linked_row(indexes: &IndexSet, rdn: &str, parent: EntryId, linked: bool) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn linked_row(indexes: &IndexSet, rdn: &str, parent: EntryId, linked: bool) -> V
     out
 }
 
-/// A context, groups with the ids 2.., people behind them.
+/// Adds a naming context, groups with ids from 2 on, and people behind them.
 fn fill(indexes: &IndexSet, batch: &mut Batch<'_>) {
     let schema = &indexes.schema;
     let top = batch.next_id();
@@ -242,7 +242,7 @@ fn an_entry_that_goes_leaves_its_members() {
     assert_eq!(snapshot.detached_set().unwrap(), None);
 }
 
-/// With everything in memory, and with a sorted run for each group.
+/// The load runs once in memory, and once with a sorted run for each group.
 #[test]
 fn a_bulk_load_makes_the_same_links() {
     [usize::MAX, 1].into_iter().for_each(bulk_load_within);
@@ -289,7 +289,7 @@ fn bulk_load_within(memory: usize) {
             .insert(group(at), members.iter().copied().collect());
         loader.add_links(group(at), sn, &mut members).unwrap();
     }
-    // Links heed the limit as keys do.
+    // Links obey the memory limit as keys do.
     let sorting = folder.path().join("sorting");
     assert_eq!(sorting.join("links-2").exists(), memory == 1);
     assert_eq!(sorting.join("sets-2").exists(), memory == 1);

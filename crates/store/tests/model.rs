@@ -1,5 +1,5 @@
-//! Random writes against an obvious model in memory: after each batch the tables agree with the
-//! model and with each other, and every plan finds what a scan finds.
+//! Random writes compared with a simple model in memory: after each batch the tables agree with the
+//! model and with each other, and every plan finds the entries that a scan finds.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,11 +16,11 @@ use store::{
 const ROUNDS: usize = 40;
 const INDEXED: [&str; 5] = ["cn", "sn", "mail", "l", "uidNumber"];
 
-/// The directory as anyone would write it down.
+/// The directory in its simplest form.
 #[derive(Clone, Default, PartialEq, Debug)]
 struct Model {
     entries: BTreeMap<EntryId, Entry>,
-    /// What the entries that are deleted and not reclaimed were called.
+    /// Names of entries that are deleted and not reclaimed.
     detached: BTreeMap<EntryId, String>,
 }
 
@@ -67,7 +67,7 @@ impl Model {
 }
 
 struct Run {
-    /// Kept between batches, so that what it remembers has to be forgotten in time.
+    /// The reader lives across batches, so that its cache must be cleared in time.
     reader: Reader,
     store: Store,
     indexes: IndexSet,
@@ -121,7 +121,7 @@ fn random_writes_agree_with_a_model() {
     }
 }
 
-/// Names the seed when a test fails.
+/// Prints the seed when a test fails.
 struct Seed(u64);
 
 impl Drop for Seed {
@@ -133,7 +133,7 @@ impl Drop for Seed {
     }
 }
 
-/// Three seeds, or the one in `STORE_SEED` to repeat a failure.
+/// Runs three seeds, or the one in `STORE_SEED` to repeat a failure.
 fn seeds() -> Vec<u64> {
     match std::env::var("STORE_SEED").map(|it| it.parse()) {
         Ok(Ok(seed)) => vec![seed],

@@ -1,4 +1,4 @@
-//! Plans in a directory that is large enough for it to matter.
+//! Plans in a directory of a size at which the choice matters.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,12 +7,13 @@ mod kit;
 use kit::*;
 use store::{Candidates, EntryId, IndexKinds, Region, RegionScope, Store};
 
-/// Entries of one directory, each with a number one greater than that of the one before.
+/// Number of entries in one container, each with a number greater by one than the previous.
 const NUMBERED: usize = 100_000;
-/// Those of them that stand below an entry of their own.
+/// Number of these entries that stand below an entry of their own.
 const APART: usize = 5_000;
 
-/// dc=example,dc=com (1) with ou=Part (2), numbered entries below both, and an index of numbers.
+/// Makes dc=example,dc=com (1) with ou=Part (2), numbered entries below both, and an index of
+/// numbers.
 fn numbered(folder: &std::path::Path) -> (Store, store::IndexSet) {
     let ordering = IndexKinds {
         ordering: true,
@@ -61,13 +62,13 @@ fn what_has_very_many_rows_is_collected_in_slices() {
         assert_eq!(candidates.next(EntryId::ROOT), Some(first));
         assert_eq!(candidates.count(), Some(NUMBERED as u64 + 3 - first.0));
     }
-    // Not when the index was dropped in between.
+    // Collecting fails when the index was dropped in between.
     let one = plan("(uidNumber>=30000)", &everywhere);
     let found = snapshot.begin_candidates(&one, EntryId::ROOT).unwrap();
     let mut dropped = indexes.clone();
     dropped.definitions.clear();
     assert!(found.are_indexed(&indexes) && !found.are_indexed(&dropped));
-    // For a page it is not worth it to collect them, unless they are far away.
+    // A page does not need the rows collected, unless its entries are far away.
     let many = plan("(uidNumber>=30000)", &everywhere);
     let page = |after, wanted| snapshot.begin_page(&many, EntryId(after), wanted).unwrap();
     assert_eq!(page(30_000, 500), Candidates::Scan);
@@ -78,7 +79,7 @@ fn what_has_very_many_rows_is_collected_in_slices() {
     let mut found = snapshot.begin_candidates(&range, EntryId::ROOT).unwrap();
     while !snapshot.gather(&mut found).unwrap() {}
     assert_eq!(found.count(), Some(100));
-    // Beside what is found otherwise it is not worth it.
+    // Narrowing by the range costs more than evaluating the filter on the other candidates.
     let few = plan("(&(uidNumber>=30000)(uidNumber<=99))", &everywhere);
     let found = snapshot.begin_candidates(&few, EntryId::ROOT).unwrap();
     assert_eq!(found.count(), Some(100));
@@ -108,7 +109,7 @@ fn very_many_owners_of_links_are_collected_in_slices() {
     let (member, unique) = (number(&schema, "member"), number(&schema, "uniqueMember"));
     for at in 0..GROUPS {
         let id = insert(&mut batch, &schema, top, &format!("uid={at}"), &own).unwrap();
-        // Of some only the other attribute, of some both.
+        // Some entries have only the other attribute, some both.
         if at % 3 != 0 {
             batch.change_links(id, member, &[(top, true)]).unwrap();
         }
@@ -152,7 +153,7 @@ fn what_finds_most_of_what_it_looks_at_is_not_unindexed() {
         let plan = store::plan(&snapshot, &indexes, &filter, region).unwrap();
         (plan.is_scan(), plan.is_unindexed())
     };
-    // A scan for nearly all entries, which an index knows.
+    // A filter that an index finds to match nearly all entries is planned as a scan.
     assert_eq!(plan("(uidNumber>=1)", &everywhere), (true, false));
     assert_eq!(plan("(uidNumber<=99000)", &everywhere), (true, false));
     assert_eq!(plan("(uidNumber<=9000)", &everywhere), (false, false));

@@ -1,5 +1,5 @@
-//! A compacted copy takes the place of the database under readers and writers, and nobody can tell
-//! but by the size of the file.
+//! A compacted copy replaces the database under readers and writers; only the size of the file
+//! tells.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -23,7 +23,7 @@ fn indexes() -> IndexSet {
     kit::indexes(&kit::schema(), &[])
 }
 
-/// What the n-th write does, in the log and in the database.
+/// Returns the content of the write at a position, in the log and in the database.
 fn content(position: u64) -> Vec<u8> {
     let mut content = position.to_le_bytes().to_vec();
     content.resize(100 + (position * 997 % 9_000) as usize, position as u8);
@@ -51,7 +51,7 @@ fn write(store: &Store, journal: &mut Journal, position: u64) {
     journal.committed(content.len() as u64).unwrap();
 }
 
-/// A copy in the folder `compact` of the store's, as it was at some moment from now on.
+/// Makes a copy in the folder `compact` of the store's, of its state at some moment from now on.
 fn copy(store: &Store) -> Store {
     let folder = store.folder().join("compact");
     fs::remove_dir_all(&folder).unwrap_or_default();
@@ -73,7 +73,7 @@ fn position(store: &Store) -> u64 {
         .unwrap()
 }
 
-/// Executes on the copy what the log has up to `end`.
+/// Executes on the copy the records of the log before `end`.
 fn catch_up(copy: &Store, tail: &mut LogTail, end: u64) {
     while let Some(content) = tail.next_before(end).unwrap() {
         if u64::from_le_bytes(content[..8].try_into().unwrap()) > position(copy) {
@@ -82,7 +82,7 @@ fn catch_up(copy: &Store, tail: &mut LogTail, end: u64) {
     }
 }
 
-/// The end: nobody writes.
+/// Replaces the store by the copy, while no thread writes.
 fn replace(store: &Store, journal: &mut Journal, copy: Store, mut tail: LogTail) -> Retired {
     catch_up(&copy, &mut tail, journal.end());
     copy.sync().unwrap();
@@ -134,7 +134,7 @@ fn held_snapshots_stay_and_new_ones_are_of_the_copy() {
     let new_version = idle.snapshot().unwrap().version();
     assert!(new_version > newest && newest > old_version);
     assert_eq!(idle.snapshot().unwrap().position().unwrap(), 80);
-    // What is held is not disturbed by writes to the copy, and leaves when it is given up.
+    // A held snapshot is not disturbed by writes to the copy, and ends when it is given up.
     for position in 81..=200 {
         write(&store, &mut journal, position);
     }
@@ -210,7 +210,7 @@ fn the_log_is_kept_while_it_is_held() {
     let mut journal = Journal::new(&store);
     write(&store, &mut journal, 1);
     let mut tail = journal.hold().unwrap();
-    // Segments of 1, 2 and 4 MiB, with a checkpoint now and then.
+    // The log has segments of 1, 2 and 4 MiB, with a checkpoint now and then.
     let mut position = 1;
     while journal.state().unwrap().bytes < 7 << 20 {
         position += 1;
@@ -233,7 +233,7 @@ fn the_log_is_kept_while_it_is_held() {
     assert!(journal.state().unwrap().bytes < 7 << 20);
 }
 
-/// Ends readers that look on until the flag is set, when the test fails too.
+/// Sets the flag that ends readers, also when the test fails.
 struct EnoughAtEnd<'f>(&'f AtomicBool);
 
 impl Drop for EnoughAtEnd<'_> {
@@ -242,7 +242,7 @@ impl Drop for EnoughAtEnd<'_> {
     }
 }
 
-/// Readers never see half a write, a state older than one before, or a version that goes back.
+/// Readers never see half a write, a state older than an earlier one, or a version that goes back.
 fn read_until(store: &Store, enough: &AtomicBool, seed: u64) -> u64 {
     let mut random = Random::new(seed);
     let mut reader = store.reader().unwrap();

@@ -1,5 +1,5 @@
-//! Savepoints: what is rolled back leaves no trace, what is released is as if it had never been
-//! apart. Random steps run on two databases, with savepoints and without, and must agree.
+//! Savepoints: a rollback leaves no trace, and a released savepoint is as if never set. Random
+//! steps run on two databases, with savepoints and without, which must agree.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ fn empty(folder: &Path) -> (Store, IndexSet) {
     (store, indexes)
 }
 
-/// Adds, changes, renames or deletes `uid=NUMBER` below the top entry, whatever it finds.
+/// Adds, changes, renames or deletes `uid=NUMBER` below the top entry, depending on the state.
 fn step(batch: &mut Batch<'_>, indexes: &IndexSet, number: usize, random: &mut Random) {
     let schema = &indexes.schema;
     let top = EntryId(1);
@@ -49,7 +49,7 @@ fn step(batch: &mut Batch<'_>, indexes: &IndexSet, number: usize, random: &mut R
             let other = format!("uid={}", number + 1_000);
             let (old, new) = (rdn_normal(schema, &rdn), rdn_normal(schema, &other));
             let row = row(schema, top, &other, &entry);
-            // The new name may be taken, which changes nothing.
+            // If the new name is taken, nothing changes.
             let _ = batch.rename(id, (top, &old), (top, &new), &row);
         }
         (Some(id), _) => batch.update(id, &row(schema, top, &rdn, &entry)).unwrap(),

@@ -23,7 +23,8 @@ const EQUALITY: IndexKinds = IndexKinds {
     ..IndexKinds::NONE
 };
 
-/// dc=example,dc=com (1) with ou=People (2), uid=a (3) and uid=b (4) below it, and cn=config (5).
+/// Makes dc=example,dc=com (1) with ou=People (2), uid=a (3) and uid=b (4) below it, and cn=config
+/// (5).
 fn small(folder: &std::path::Path) -> (Store, store::IndexSet) {
     let schema = schema();
     let indexes = indexes(
@@ -70,7 +71,7 @@ fn names_lead_to_entries_and_back() {
     let snapshot = reader.snapshot().unwrap();
     assert_sound(&snapshot, &indexes);
     let find = |dn: &str| snapshot.find(&name(&indexes.schema, dn)).unwrap();
-    // Twice: the second time the superior is remembered.
+    // The second look-up finds the superior in the cache.
     for _ in 0..2 {
         assert_eq!(
             find("uid=a,ou=people,dc=example,dc=com"),
@@ -132,11 +133,11 @@ fn a_plan_uses_the_index_that_is_cheapest() {
         plan("(&(cn=*)(description=x)(uid=b))", &all).1,
         Candidates::One(EntryId(4))
     );
-    // Subclasses: an inetOrgPerson is a person.
+    // Subclasses count: an inetOrgPerson is a person.
     let people = Candidates::Ids(vec![EntryId(3), EntryId(4)]);
     assert_eq!(plan("(objectClass=person)", &all).1, people);
     assert_eq!(plan("(|(uid=a)(uid=b))", &all).1, people);
-    // Subtypes: sn and cn are names, and both are indexed; options are part of the type's index.
+    // Subtypes count: sn and cn are names, and both are indexed; options share the type's index.
     assert_eq!(plan("(cn=robert)", &all).1, Candidates::One(EntryId(4)));
     assert_eq!(plan("(uidNumber>=10)", &all).1, Candidates::One(EntryId(3)));
     assert_eq!(plan("(uidNumber<=10)", &all).1, Candidates::One(EntryId(4)));
@@ -222,7 +223,7 @@ fn a_subtree_moves_with_one_row_and_readers_notice() {
         .unwrap();
     assert_eq!(dn(&batch.snapshot()), "uid=A,ou=Staff,cn=config");
     batch.commit().unwrap();
-    // The old snapshot still shows the old name.
+    // The old snapshot still has the old name.
     assert_eq!(
         dn(&reader.snapshot().unwrap()),
         "uid=A,ou=People,dc=Example,dc=com"
@@ -312,7 +313,7 @@ fn a_full_map_refuses_the_batch_and_nothing_else() {
     let snapshot = reader.snapshot().unwrap();
     assert_eq!(snapshot.entry_count().unwrap(), entries);
     assert_sound(&snapshot, &indexes);
-    // There is room again: writes work, and what was there still is.
+    // With room again, writes work, and the old rows are still there.
     drop(reader);
     drop(store);
     let larger = store::StoreOptions {
@@ -390,7 +391,7 @@ fn an_index_that_is_built_anew_answers_meanwhile() {
         let states = reader.snapshot().unwrap().index_states().unwrap();
         store::IndexSet::from_states(indexes.schema.clone(), &states)
     };
-    // A write that forgets an index.
+    // A write without the index, whose rows are then missing.
     let mut forgetful = indexes.clone();
     forgetful.definitions.retain(|it| it.attribute != "cn");
     let mut batch = store.begin(&forgetful).unwrap();
@@ -505,7 +506,7 @@ fn the_check_finds_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let (store, indexes) = small(folder.path());
     let schema = &indexes.schema;
-    // Writes that forget the indexes, a name that is not the entry's, and a wrong digest.
+    // Writes without the indexes, a name that is not the entry's, and a wrong digest.
     let forgetful = store::IndexSet {
         schema: schema.clone(),
         definitions: Vec::new(),

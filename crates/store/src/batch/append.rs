@@ -1,4 +1,4 @@
-//! Appending entries that worker threads have prepared to a database that has others.
+//! Appending entries prepared by worker threads to a database that already has entries.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::lmdb::Put;
 use crate::tables::{NameKey, name_value};
 
 impl Batch<'_> {
-    /// Adds prepared entries, one for each place; those without a place are left out. A parent
-    /// comes before its children. Index keys are those that the entries were prepared with; rows
-    /// of one index are written one behind the other.
+    /// Adds prepared entries, one for each place; entries without a place are left out. A parent
+    /// comes before its children. Index keys are those the entries were prepared with; rows are
+    /// written index by index.
     ///
     /// # Errors
     /// [`Error::Conflict`] for ids out of order or a name that is taken: the batch can only be
-    /// dropped then. [`Error::Full`] or what LMDB says.
+    /// dropped then. [`Error::Full`] or an error of LMDB.
     pub fn append(&mut self, prepared: &Prepared, places: &[Option<Place>]) -> Result<(), Error> {
         if places.len() != prepared.len() {
             return Err(Error::conflict(

@@ -1,6 +1,7 @@
-//! The table of what changed, in the order of time: rows of the layer above under eight-byte keys.
+//! The history table: changes in the order of time, as opaque rows under eight-byte keys.
 //!
-//! Rows are appended at one end and removed at the other, so a commit touches one page of it.
+//! Rows are appended at one end and removed at the other, so a commit touches one page of the
+//! table.
 
 use super::Batch;
 use crate::error::Error;
@@ -8,20 +9,20 @@ use crate::lmdb::{Cursor, Put};
 use crate::snapshot::Snapshot;
 
 impl Batch<'_> {
-    /// Stores what happened at a time; replaces what is there.
+    /// Stores the history row of a time; replaces the row of the same time.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn put_history(&mut self, time: u64, row: &[u8]) -> Result<(), Error> {
         let key = time.to_be_bytes();
         self.transaction
             .put(self.tables.history, &key, row, Put::Upsert)
     }
 
-    /// Forgets what happened at a time; `false` if nothing did.
+    /// Removes the history row of a time; `false` if there is none.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn delete_history(&mut self, time: u64) -> Result<bool, Error> {
         self.transaction
             .delete(self.tables.history, &time.to_be_bytes())
@@ -29,10 +30,10 @@ impl Batch<'_> {
 }
 
 impl<'a> Snapshot<'a> {
-    /// What happened from a time on, with the times.
+    /// History rows from a time on, in order, with their times.
     ///
     /// # Errors
-    /// Each item: what LMDB says; [`Error::Corrupt`] for a key that is no time.
+    /// Each item: an error of LMDB; [`Error::Corrupt`] for a key that is no time.
     pub fn history_from(
         &self,
         time: u64,
@@ -45,17 +46,17 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// What happened last, with its time.
+    /// The newest history row with its time; `None` for an empty history.
     ///
     /// # Errors
-    /// As [`Snapshot::history_from`].
+    /// The errors of [`Snapshot::history_from`].
     pub fn last_history(&self) -> Result<Option<(u64, &'a [u8])>, Error> {
         let mut cursor = self.transaction.cursor(self.tables.history)?;
         cursor.last()?.map(timed).transpose()
     }
 }
 
-/// See [`Snapshot::history_from`].
+/// The iterator of [`Snapshot::history_from`].
 struct History<'a> {
     snapshot: Snapshot<'a>,
     from: u64,

@@ -11,15 +11,15 @@ use crate::index::posting;
 use crate::index_set::IndexKind;
 use crate::lmdb::Put;
 
-/// Where the holders of a key stand.
+/// The table that has the holders of a key.
 enum Place {
     Bucket,
     Posting,
 }
 
 impl Batch<'_> {
-    /// Takes an entry from the keys it had to the keys it has. Both are sorted. Adding what is
-    /// there and removing what is not are no errors, since an index being built has some rows.
+    /// Replaces the sorted keys `old` of an entry by the sorted keys `new`. Adding a present row
+    /// and removing a missing one are no errors, since an index under construction has some rows.
     pub(crate) fn write_keys(&mut self, id: EntryId, old: &Keys, new: &Keys) -> Result<(), Error> {
         let mut gone = old.hashed.iter().peekable();
         let mut come = new.hashed.iter().peekable();
@@ -111,8 +111,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Where the holders of a key stand: presence and substring keys always in postings, others
-    /// where the mark in the bucket says.
+    /// Returns the table that has the holders of a key: presence and substring keys always stand in
+    /// postings, other keys where the mark in the bucket says.
     fn place(&self, key: &HashedKey) -> Result<Place, Error> {
         if !keeps_buckets(key.kind) {
             return Ok(Place::Posting);
@@ -125,14 +125,15 @@ impl Batch<'_> {
         }
     }
 
-    /// Whether the costlier looks at how many holders a key has are due: for one id in 256, or in
-    /// fewer where the limit is small. Ids are mixed so that no pattern of writes evades it.
+    /// Returns whether a write of this entry also counts the holders of its keys, which costs more:
+    /// one id in 256 does, more where the limit is small. Ids are mixed so that no pattern of
+    /// writes evades it.
     fn is_sampled(&self, id: EntryId, times_more_often: u64) -> bool {
         let every = (self.holders_max / 16 / times_more_often).clamp(1, 256);
         (id.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32).is_multiple_of(every)
     }
 
-    /// Moves the holders of a key to the posting table if there are too many for a bucket.
+    /// Moves the holders of a key to the posting table if they are too many for a bucket.
     fn post_if_many(&mut self, key: &HashedKey) -> Result<(), Error> {
         let bucket = bucket(key);
         let mark = item(key.hash, EntryId::ROOT);
@@ -207,12 +208,12 @@ impl Batch<'_> {
     }
 }
 
-/// Whether keys of this kind stand in buckets until they have very many holders.
+/// Returns whether keys of this kind stand in buckets until they have very many holders.
 pub(crate) fn keeps_buckets(kind: IndexKind) -> bool {
     matches!(kind, IndexKind::Equality | IndexKind::Approximate)
 }
 
-/// What of an id stands in its chunk.
+/// The low bits of an id, which stand in its chunk.
 fn low(id: EntryId) -> u32 {
     id.0 as u32
 }

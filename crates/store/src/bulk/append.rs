@@ -11,7 +11,7 @@ use crate::id::EntryId;
 use crate::lmdb::Put;
 use crate::tables::{NameKey, name_value};
 
-/// Where an entry of a bulk load goes.
+/// Id and parent of an entry in a bulk load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The id of the entry, greater than that of every entry appended before.
@@ -21,7 +21,7 @@ pub struct Place {
 }
 
 impl BulkLoader {
-    /// Appends prepared entries, one for each place; those without a place are left out. A parent
+    /// Appends prepared entries, one for each place; entries without a place are left out. A parent
     /// comes before its children, and no two children of a parent have the same normalised RDN.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
-//! Checkpoints of a bulk load: a state that it can go on from after any end of the process.
+//! Checkpoints of a bulk load: states from which the load can resume after any end of the process.
 //!
-//! What is collected goes to sorted runs, which are synced, and so is the database file. LMDB's
-//! meta record of that moment leads to the entries appended so far; a read transaction keeps LMDB
-//! from using their pages for anything new until the next checkpoint is in force. Going back means
-//! to put that record back, as recovery from the log does.
+//! Collected keys go to sorted runs, which are synced, and so is the database file. LMDB's meta
+//! record of that moment leads to the entries appended so far; a read transaction keeps LMDB from
+//! reusing their pages until the next checkpoint is in force. Resuming puts that meta record back,
+//! as recovery from the log does.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,11 +26,12 @@ use crate::state::State;
 use crate::store::{Store, StoreOptions};
 
 impl BulkLoader {
-    /// Makes everything appended so far outlive the process, and says how to find it again. It
-    /// counts once the caller has made that durable and called [`BulkLoader::checkpoint_kept`].
+    /// Makes everything appended so far durable and returns the bytes that [`BulkLoader::resume`]
+    /// needs. The checkpoint is in force once the caller has stored these bytes durably and called
+    /// [`BulkLoader::checkpoint_kept`].
     ///
     /// # Errors
-    /// [`Error::Full`] or what the system says.
+    /// [`Error::Full`] or an error of the operating system.
     pub fn checkpoint(&mut self) -> Result<Vec<u8>, Error> {
         self.commit()?;
         spill(self)?;
@@ -57,16 +58,17 @@ impl BulkLoader {
         Ok(fields.into_bytes())
     }
 
-    /// The newest checkpoint is in force: pages that only the one before needed can be used again.
+    /// Notes that the newest checkpoint is in force: pages that only the previous one needed become
+    /// free.
     pub fn checkpoint_kept(&mut self) {
         let before = self.pins.len().saturating_sub(1);
         self.pins.drain(..before);
     }
 
-    /// Goes on from a checkpoint of a load in this folder, which nobody has open.
+    /// Resumes a load in this folder from a checkpoint. No process has the folder open.
     ///
     /// # Errors
-    /// The checkpoint is not one of this folder, or as [`Store::open`].
+    /// [`Error::Corrupt`] for bytes that are no checkpoint, or an error of [`Store::open`].
     pub fn resume(folder: &Path, checkpoint: &[u8]) -> Result<BulkLoader, Error> {
         let mut fields = FieldReader::new(checkpoint);
         let state = State::decode(fields.string()?)?;
@@ -100,7 +102,7 @@ impl BulkLoader {
             names,
             ordered,
             groups: slots,
-            // Links come when all entries are there, after the last checkpoint.
+            // Links are added when all entries are there, after the last checkpoint.
             links: Links::default(),
             state,
             last,

@@ -1,4 +1,5 @@
-//! Collecting keys compactly until they are sorted, in memory and, beyond a limit, in sorted runs.
+//! Collecting keys in compact form until they are sorted: in memory and, beyond a limit, in sorted
+//! runs.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -15,33 +16,33 @@ use crate::id::EntryId;
 use crate::index::posting;
 use crate::index_set::IndexKind;
 
-/// Entries among which values with very many holders are noticed.
+/// Number of entries in which values with very many holders are looked for.
 pub(super) const SAMPLE_ENTRIES: u64 = 8192;
-/// One entry in this many must hold a value for it to be collected as a posting at once.
+/// A value becomes hot, collected as a posting at once, when one entry in so many holds it.
 const HOT_SHARE: u64 = 64;
-/// Values of one index that are collected as postings at most; each key is compared with them.
+/// Hot values of one index at most; each key is compared with all of them.
 const HOT_MAX: usize = 16;
 
-/// What a key of the other kinds takes besides its ids, roughly.
+/// Approximate bytes of a key of a posting kind, without its ids.
 const KEY_BYTES: usize = 96;
 
 /// The keys of one kind of one attribute.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// For kinds that keep buckets: hash and id as one number, whose order is that of the rows.
+    /// Keys of the kinds that keep buckets: hash and id as one number, in the order of the rows.
     pub items: Vec<u128>,
-    /// Values that many entries hold, noticed early: for each entry 2 bytes instead of 16, and
-    /// nothing to sort. Their first holders are in `items`.
+    /// Hot values, which many entries hold: 2 bytes for each entry instead of 16, and no sorting.
+    /// Their first holders are in `items`.
     pub hot: Vec<(u64, Chunks)>,
-    /// For the other kinds: the ids of each key.
+    /// Keys of the other kinds, with the ids of each.
     pub postings: HashMap<u64, Chunks, BuildHasherDefault<Spread>>,
-    /// Items that are in files.
+    /// Items moved to files.
     pub item_runs: Runs,
-    /// Chunks that are in files: those of hot values, or of postings. One that was being filled
-    /// stands in several runs, each with its part.
+    /// Chunks of hot values or of postings moved to files. A chunk that was incomplete then has
+    /// parts in several runs.
     pub chunk_runs: Runs,
     keeps_buckets: bool,
-    /// Bytes that hot values and postings take, roughly.
+    /// Approximate bytes of hot values and postings in memory.
     chunk_bytes: usize,
     settled: bool,
 }
@@ -77,7 +78,7 @@ impl Group {
         self.items.push(item(hash, id));
     }
 
-    /// Ends the sample: values that very many of its entries hold become hot.
+    /// Ends the sample: values that very many of the sampled entries hold become hot.
     pub fn settle(&mut self) {
         if self.settled || !self.keeps_buckets {
             return;
@@ -94,12 +95,12 @@ impl Group {
 }
 
 impl Group {
-    /// Whether the holders of a value stand in buckets unless they are very many.
+    /// Returns whether the holders of a value stand in buckets until they are very many.
     pub fn keeps_buckets(&self) -> bool {
         self.keeps_buckets
     }
 
-    /// Writes down what is in files, when everything is.
+    /// Appends a group without keys in memory to `fields`: its hot values and its run files.
     pub fn keep(&mut self, fields: &mut Fields) -> Result<(), Error> {
         fields.number(u64::from(self.settled));
         fields.number(self.hot.len() as u64);
@@ -108,7 +109,7 @@ impl Group {
         self.chunk_runs.keep(fields)
     }
 
-    /// A group that was written down.
+    /// Restores a group from the fields that [`Group::keep`] wrote.
     pub fn kept(kind: IndexKind, fields: &mut FieldReader<'_>) -> Result<Box<Group>, Error> {
         let mut group = Group::boxed(kind);
         group.settled = fields.number()? != 0;
@@ -118,12 +119,12 @@ impl Group {
         Ok(group)
     }
 
-    /// Bytes of memory taken, roughly.
+    /// Approximate bytes of memory in use.
     pub fn memory(&self) -> usize {
         self.items.capacity() * size_of::<u128>() + self.chunk_bytes
     }
 
-    /// Moves everything into files. The items are sorted.
+    /// Moves all keys into files. The items must be sorted.
     pub fn spill(&mut self, folder: &Path, name: &str) -> Result<(), Error> {
         let items = std::mem::take(&mut self.items);
         if !items.is_empty() {
@@ -157,7 +158,7 @@ impl Group {
 /// Bytes at the beginning of an item as a number that are always zero.
 const ITEM_UNUSED: usize = 2;
 
-/// An item out of a run.
+/// Decodes an item of a run.
 pub(super) fn item_of_run(key: &[u8]) -> Result<u128, Error> {
     let mut bytes = [0; 16];
     if key.len() != bytes.len() - ITEM_UNUSED {
@@ -177,7 +178,7 @@ fn put_chunks(out: &mut RunWriter, hash: u64, chunks: Chunks) -> Result<(), Erro
     Ok(())
 }
 
-/// Hash and chunk number out of a run.
+/// Decodes hash and chunk number from a key of a run.
 pub(super) fn chunk_of_run(key: &[u8]) -> Result<(u64, u32), Error> {
     let split = key.split_first_chunk::<8>();
     let parts = split.and_then(|(hash, chunk)| Some((*hash, *chunk.first_chunk::<4>()?)));
@@ -198,7 +199,7 @@ pub(super) fn id_of(item: u128) -> EntryId {
     EntryId(item as u64 & EntryId::MAX.0)
 }
 
-/// Ascending ids, as the chunks of a posting.
+/// The chunks of a posting, collected from ascending ids.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     finished: Vec<(u32, Box<[u8]>)>,
@@ -219,7 +220,7 @@ impl Chunks {
         self.count += 1;
     }
 
-    /// Adds a whole chunk, behind all others.
+    /// Appends a complete chunk, whose number is greater than all before.
     pub fn push_chunk(&mut self, chunk: u32, value: &[u8]) -> Result<(), Error> {
         self.close();
         self.count += posting::cardinality(value)?;
@@ -227,7 +228,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// How many ids there are.
+    /// Number of ids.
     pub fn len(&self) -> u64 {
         self.count
     }
@@ -245,31 +246,31 @@ impl Chunks {
         self.finished.push((self.chunk, value.into_boxed_slice()));
     }
 
-    /// All chunks with their numbers.
+    /// Returns all chunks with their numbers.
     pub fn finish(mut self) -> Vec<(u32, Box<[u8]>)> {
         self.close();
         self.finished
     }
 }
 
-/// Keys of any length, each with an id behind it, to be sorted.
+/// Keys of any length with an id each, collected for sorting.
 #[derive(Debug, Default)]
 pub(super) struct ByteKeys {
     bytes: Vec<u8>,
     rows: Vec<ByteKey>,
 }
 
-/// A key and enough of it to compare most keys without a look at their bytes.
+/// A key's place, and enough of its bytes to compare most keys without a memory access.
 #[derive(Debug, Clone, Copy)]
 struct ByteKey {
-    /// 16 bytes of the key behind what many keys have in common, padded with zeros.
+    /// 16 bytes of the key behind the prefix shared by many keys, padded with zeros.
     prefix: u128,
-    /// What comes before them, as a number.
+    /// Number that stands for the shared prefix, in the same order.
     rank: u64,
     offset: u64,
-    /// Bytes of the key.
+    /// Length of the key in bytes.
     key_length: u16,
-    /// Bytes of key and value.
+    /// Length of key and value in bytes.
     length: u16,
 }
 
@@ -295,7 +296,7 @@ impl ByteKeys {
         });
     }
 
-    /// Bytes of memory taken.
+    /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
         self.bytes.capacity() + self.rows.capacity() * size_of::<ByteKey>()
     }
@@ -313,7 +314,7 @@ impl ByteKeys {
         });
     }
 
-    /// Moves everything, which is sorted, into a file.
+    /// Moves all rows, which must be sorted, into a file.
     pub fn spill(&mut self, runs: &mut Runs, folder: &Path, name: &str) -> Result<(), Error> {
         let keys = std::mem::take(self);
         if keys.rows.is_empty() {

@@ -1,13 +1,12 @@
-//! Writing to the disk what has been committed, while the load goes on.
+//! Writing committed pages to the disk while the load goes on.
 //!
-//! Left alone, the system begins to write when much of the memory is taken, or at the final sync:
-//! then the processors have waited for the disk, or the disk for the processors.
+//! Without it, the operating system begins to write when much of the memory is dirty, or at the
+//! final sync: processors and disk then wait for each other.
 //!
-//! And the file would push everything else out of memory, although an import larger than the
-//! memory cannot stay there. Each of its pages would be one that has not been used for long: those
-//! cost several times what a page costs that was written a moment ago, above all where a virtual
-//! machine has to ask its host for them. So what is on the disk is forgotten, until the indexes are
-//! written.
+//! The file would also push other files out of the page cache, although an import larger than
+//! memory cannot stay there. Each of its pages would reuse a page long unused, which costs several
+//! times as much as one written a moment ago, above all in a virtual machine that must ask its host
+//! for it. So synced pages are dropped from the page cache until the indexes are written.
 
 use std::fs::File;
 use std::num::NonZero;
@@ -19,16 +18,16 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::error::Error;
 
-/// Bytes committed before the next flush.
+/// Bytes of commits between two flushes.
 const FLUSH_BYTES: usize = 32 << 20;
 
-/// Bytes at the end of the file that stay in memory: the load goes on from its last pages.
+/// Bytes at the end of the file that stay in the page cache: the load goes on from its last pages.
 const KEPT_BYTES: u64 = 16 << 20;
 
-/// A thread that syncs the database file now and then.
+/// A thread that syncs the database file after every [`FLUSH_BYTES`].
 #[derive(Debug)]
 pub(super) struct Flusher {
-    /// Takes whether what is synced may be forgotten.
+    /// Wakes the thread; the message says whether synced pages may leave the page cache.
     wake: Option<SyncSender<bool>>,
     thread: Option<JoinHandle<()>>,
     bytes: usize,
@@ -36,7 +35,7 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    /// For this file.
+    /// Starts the thread for the file at `path`.
     pub fn new(path: &Path) -> Result<Flusher, Error> {
         let file = File::open(path).map_err(Error::system("opening the new database"))?;
         let (wake, woken) = sync_channel(1);
@@ -44,7 +43,7 @@ impl Flusher {
             let mut forgotten = 0;
             while let Ok(forgets) = woken.recv() {
                 let length = file.metadata().map_or(0, |it| it.len());
-                // Only a beginning: the sync at the end tells what goes wrong.
+                // An error is ignored here: the final sync reports it.
                 let synced = file.sync_data();
                 if forgets && synced.is_ok() {
                     let end = length.saturating_sub(KEPT_BYTES);
@@ -61,12 +60,12 @@ impl Flusher {
         })
     }
 
-    /// What comes from now on stays in memory.
+    /// Keeps pages that are synced from now on in the page cache.
     pub fn keep(&mut self) {
         self.forgets = false;
     }
 
-    /// So many bytes more are committed.
+    /// Counts newly committed bytes, and wakes the thread when a flush is due.
     pub fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
         if self.bytes < FLUSH_BYTES {
@@ -74,16 +73,16 @@ impl Flusher {
         }
         self.bytes = 0;
         if let Some(wake) = &self.wake {
-            // Full: one is due already.
+            // A full channel means that a flush is due already.
             let _ = wake.try_send(self.forgets);
         }
     }
 }
 
-/// Tells the system that it need not keep this part of a file in memory.
+/// Advises the system to drop a part of a file from the page cache.
 fn forget(file: &File, start: u64, end: u64) {
     if let Some(length) = end.checked_sub(start).and_then(NonZero::new) {
-        // Advice: nothing is lost when it is not taken.
+        // An error is ignored: the advice affects speed only.
         let _ = fadvise(file, start, Some(length), Advice::DontNeed);
     }
 }

@@ -1,4 +1,4 @@
-//! Appending the buckets and postings of one kind of one attribute.
+//! Appending the buckets and postings of one index kind of one attribute.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::index::posting;
 use crate::index_set::IndexKind;
 use crate::lmdb::Put;
 
-/// Appends everything a group has collected, in memory or in files.
+/// Appends all keys of a group, in memory and in files.
 pub(super) fn append_group(
     loader: &mut BulkLoader,
     kind: IndexKind,
@@ -30,7 +30,7 @@ pub(super) fn append_group(
     }
 }
 
-/// Appends the buckets; values with very many holders come back.
+/// Appends the buckets; returns the values with very many holders, which go to postings.
 fn append_buckets(
     loader: &mut BulkLoader,
     kind: IndexKind,
@@ -110,10 +110,10 @@ fn put_chunk(
     loader.transaction()?.put(table, &key, value, Put::Append)
 }
 
-/// Takes hash, number and value of a chunk.
+/// Callback that takes hash, chunk number and bytes of a chunk.
 type TakeChunk<'t> = dyn FnMut(u64, u32, &[u8]) -> Result<(), Error> + 't;
 
-/// All chunks of the runs in order, the parts of each joined.
+/// Calls `act` with all chunks of the runs in order; parts of one chunk are joined.
 fn each_chunk(runs: Runs, act: &mut TakeChunk<'_>) -> Result<(), Error> {
     let mut last: Option<(u64, u32)> = None;
     let mut joined: Vec<u8> = Vec::new();
@@ -137,19 +137,19 @@ fn each_chunk(runs: Runs, act: &mut TakeChunk<'_>) -> Result<(), Error> {
     }
 }
 
-/// Writes the holders of one value after the other, in the order of hashes and ids.
+/// Writes the holders of one value after another, in the order of hashes and ids.
 struct Buckets {
     kind: IndexKind,
     base: u16,
-    /// The later holders of values that very many have.
+    /// Later holders of values with very many holders.
     hot: BTreeMap<u64, Chunks>,
     /// The key of the row written last.
     last: Option<[u8; BUCKET_BYTES]>,
     rows: usize,
-    /// The value at hand.
+    /// Hash of the current value.
     hash: u64,
     first: Vec<EntryId>,
-    /// All its holders, once there are too many for a bucket.
+    /// All holders of the current value, once they are too many for a bucket.
     more: Option<Chunks>,
     postings: BTreeMap<u64, Chunks>,
 }
@@ -174,7 +174,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Writes the holders of the value at hand.
+    /// Writes the holders of the current value.
     fn flush(&mut self, loader: &mut BulkLoader) -> Result<(), Error> {
         if self.first.is_empty() && self.more.is_none() {
             return Ok(());

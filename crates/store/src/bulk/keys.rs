@@ -4,10 +4,10 @@ use super::collect::ByteKeys;
 use super::runs::{Runs, TakeRow};
 use crate::error::Error;
 
-/// Byte keys in memory and in files.
+/// Byte keys in memory, and the runs with those moved to files.
 pub(super) type Keys = (ByteKeys, Runs);
 
-/// Shows `act` all keys with their values, in the order of the keys, which are sorted before.
+/// Calls `act` with each key and value in the order of keys; `keys` must be sorted.
 pub(super) fn each(keys: &ByteKeys, runs: Runs, act: &mut TakeRow<'_>) -> Result<(), Error> {
     if !runs.is_empty() {
         return runs.merge(act);

@@ -12,38 +12,38 @@ use crate::id::EntryId;
 use crate::link::{SetId, rows};
 use crate::private;
 
-/// Bits of a set's place in the load; the rest of a word holds the member.
+/// Bits of a word that hold the set's index in `sets`; the rest hold the member.
 const PLACE_BITS: u32 = 28;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 
-/// Links collected until they can be written in the order of their tables: 8 bytes for each link
-/// and some 150 for each set, which go to files beyond the limit of memory, and texts, which stay
+/// Links collected until they are written in the order of their tables: 8 bytes for each link and
+/// some 150 for each set, which go to files beyond the memory limit, and member texts, which stay
 /// in memory.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// By their places.
+    /// Set ids; other fields refer to a set by its index here.
     sets: Vec<SetId>,
-    /// Member and place of the set, as one number in the order of rows.
+    /// Member and set index of each link as one number, in the order of rows of `linked`.
     reverse: Vec<u64>,
-    /// The same in files.
+    /// Links moved to files, in the form of `reverse`.
     reverse_runs: Runs,
-    /// Rows of `linkset` that say whose sets are.
+    /// Rows of `linkset` that name the owners of sets.
     rows: Keys,
     texts: Texts,
 }
 
-/// Texts that are members: there may be many millions.
+/// Texts that are members; there may be many millions of them.
 #[derive(Debug, Default)]
 struct Texts {
-    /// Their ids, ascending, and where their rows end.
+    /// Ids of the texts, ascending, and the ends of their rows in `rows`.
     ends: Vec<(EntryId, usize)>,
     rows: Vec<u8>,
-    /// The keys that lead to them.
+    /// Keys that lead from a normal form to a text.
     hashes: Vec<rows::HashKey>,
 }
 
 impl Links {
-    /// Bytes of memory of what can go to files.
+    /// Bytes of memory that can be moved to files.
     pub(super) fn memory(&self) -> usize {
         self.reverse.capacity() * size_of::<u64>() + self.rows.0.memory()
     }

@@ -1,4 +1,4 @@
-//! A bulk load that is under way: the new database, and the keys collected for its end.
+//! A bulk load in progress: the new database, and the keys collected for its end.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::store::{Store, StoreOptions};
 /// Rows written in one transaction.
 const TRANSACTION_ROWS: usize = 200_000;
 
-/// Bytes of entries written in one transaction: few enough that its dirty pages stay in the cache
-/// of the machine, many enough that commits cost nothing.
+/// Bytes of entries written in one transaction: few enough that its dirty pages stay in the
+/// processor's cache, many enough that commits cost little.
 pub(super) const TRANSACTION_BYTES: usize = 4 << 20;
 
-/// The folder of sorted files, below the new database's folder.
+/// Name of the folder of sorted files, below the new database's folder.
 pub(super) const RUNS_FOLDER: &str = "sorting";
 
 /// Writes a new database.
@@ -46,9 +46,9 @@ pub struct BulkLoader {
     pub(super) links: Links,
     /// The state after the last entry appended.
     pub(super) state: State,
-    /// The id of the last entry appended, or given to something else.
+    /// The greatest id in use, of an entry, a set or a text.
     pub(super) last: EntryId,
-    /// Bytes of collected keys from which on the keys go to files.
+    /// Bytes of collected keys above which they go to files.
     pub(super) memory: usize,
     /// The folder of the files with collected keys.
     pub(super) temporary: PathBuf,
@@ -56,19 +56,19 @@ pub struct BulkLoader {
     pub(super) spilled: bool,
     /// Writes the database file back while it grows; `None` at the end of the load.
     pub(super) flusher: Option<Flusher>,
-    /// Set by another thread to cancel the load.
+    /// Flag that another thread sets to cancel the load.
     pub(super) stop: Arc<AtomicBool>,
-    /// Read transactions of states that checkpoints need; they stand before `store` as well.
+    /// Read transactions that hold the pages of checkpoints; they stand before `store` as well.
     pub(super) pins: Vec<ReadTransaction>,
     pub(super) store: Store,
 }
 
 impl BulkLoader {
-    /// Begins a database in a new folder, with all indexes of the set complete. The caller renames
-    /// the folder into place when [`BulkLoader::finish`] has returned.
+    /// Begins a database in a new folder, with all indexes of the set complete. When
+    /// [`BulkLoader::finish`] has returned, the caller renames the folder into place.
     ///
     /// # Errors
-    /// As [`crate::Store::create`].
+    /// The errors of [`crate::Store::create`].
     pub fn create(folder: &Path, indexes: &IndexSet) -> Result<BulkLoader, Error> {
         let options = StoreOptions {
             no_sync: true,
@@ -77,10 +77,10 @@ impl BulkLoader {
         BulkLoader::create_with(folder, indexes, &options)
     }
 
-    /// As [`BulkLoader::create`], with settings.
+    /// Begins a database as [`BulkLoader::create`] does, with settings.
     ///
     /// # Errors
-    /// As [`crate::Store::create`].
+    /// The errors of [`crate::Store::create`].
     pub fn create_with(
         folder: &Path,
         indexes: &IndexSet,
@@ -120,7 +120,7 @@ impl BulkLoader {
         Ok(loader)
     }
 
-    /// Keeps collected keys in about so many bytes of memory, and the rest in files of `folder`,
+    /// Keeps about `bytes` bytes of collected keys in memory, and the rest in files of `folder`,
     /// which nothing else uses; without `folder`, in a folder below that of the database.
     pub fn limit_memory(&mut self, bytes: usize, folder: Option<&Path>) {
         self.memory = bytes;
@@ -135,20 +135,20 @@ impl BulkLoader {
         self.names.0.memory() + self.ordered.0.memory() + groups.sum::<usize>()
     }
 
-    /// The row of an entry that was appended.
+    /// Returns the row of an appended entry; `None` if there is none.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn entry(&mut self, id: EntryId) -> Result<Option<Vec<u8>>, Error> {
         let entries = EntryTree(self.store.shared.tables.entry);
         let row = entries.get(self.transaction()?, id)?;
         Ok(row.map(<[u8]>::to_vec))
     }
 
-    /// Stores dictionary rows: all that entries have used.
+    /// Stores dictionary rows: those of all attributes that entries use.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn put_dictionary(&mut self, rows: &[DictionaryRow]) -> Result<(), Error> {
         let table = self.store.shared.tables.dictionary;
         for row in rows {
@@ -161,7 +161,7 @@ impl BulkLoader {
     /// Stores a small named value.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn put_meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let table = self.store.shared.tables.meta;
         self.transaction()?
@@ -173,7 +173,7 @@ impl BulkLoader {
         self.state.position = position;
     }
 
-    /// The open transaction, or a new one.
+    /// Returns the open transaction, or begins one.
     #[inline]
     pub(super) fn transaction(&mut self) -> Result<&mut WriteTransaction, Error> {
         match &mut self.transaction {
@@ -185,10 +185,10 @@ impl BulkLoader {
         }
     }
 
-    /// Commits the open transaction, if there is one.
+    /// Commits the open transaction, if any.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when the load is cancelled, or what LMDB says.
+    /// [`Error::Cancelled`] when the load is cancelled, or an error of LMDB.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
@@ -202,19 +202,19 @@ impl BulkLoader {
             .map_or(Ok(()), WriteTransaction::commit)
     }
 
-    /// Commits when so many rows of a table, counted from its first, make a transaction full.
+    /// Commits after every [`TRANSACTION_ROWS`] rows of a table, of which `rows` are written.
     #[inline]
     pub(super) fn commit_after(&mut self, rows: usize) -> Result<(), Error> {
         if !rows.is_multiple_of(TRANSACTION_ROWS) {
             return Ok(());
         }
-        // About what an index row takes.
+        // Approximate bytes of an index row.
         self.uncommitted = TRANSACTION_ROWS * 32;
         self.commit()
     }
 }
 
-/// The place of the keys of a kind and an attribute in [`BulkLoader::groups`].
+/// Index in [`BulkLoader::groups`] of the keys of a kind and an attribute.
 #[inline]
 pub(super) fn group_slot(kind: IndexKind, base: u16) -> usize {
     usize::from(base) * 8 + kind as usize

@@ -1,11 +1,11 @@
-//! What worker threads do of a bulk load: rows and index keys of entries.
+//! The part of a bulk load that worker threads do: rows and index keys of entries.
 
 use crate::entry::{EntryBuilder, EntryView};
 use crate::error::Error;
 use crate::index::keys::Keys;
 use crate::index_set::{IndexKind, IndexSet, WritePlan};
 
-/// Entries with their index keys, made by one worker thread. Ids and parents are given when they
+/// Entries with their index keys, made by one worker thread. Entries get ids and parents when they
 /// are appended.
 #[derive(Debug, Default)]
 pub struct Prepared {
@@ -14,53 +14,56 @@ pub struct Prepared {
     names: Vec<u8>,
     name_ends: Vec<usize>,
     keys: Vec<PreparedKey>,
-    /// Keys of the order table without ids, one behind the other.
+    /// Keys of the order table without ids, concatenated.
     ordered: Vec<u8>,
-    /// Which entry has the key, and where it ends.
+    /// Ordinal of the entry that has each key, and the end of the key in `ordered`.
     ordered_ends: Vec<(u32, usize)>,
 }
 
-/// An index key of one of the entries.
+/// An index key of a prepared entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PreparedKey {
     pub hash: u64,
-    /// Which of the entries.
+    /// Ordinal of the entry among the prepared ones, from 0.
     pub ordinal: u32,
     pub base: u16,
     pub kind: IndexKind,
 }
 
 impl Prepared {
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.row_ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.row_ends.is_empty()
     }
 
-    /// Bytes of the entries.
+    /// Bytes of the entry rows.
     pub fn bytes(&self) -> usize {
         self.rows.len()
     }
 
-    /// Bytes of memory taken, roughly.
+    /// Approximate bytes of memory in use.
     pub fn memory(&self) -> usize {
         let keys = self.keys.capacity() * size_of::<PreparedKey>();
         self.rows.capacity() + self.names.capacity() + self.ordered.capacity() + keys
     }
 
-    /// The row of an entry, by its place among those added.
+    /// Returns the row of an entry by its ordinal.
     ///
     /// # Panics
-    /// If there is no such place; so does [`Prepared::name`].
+    /// If the ordinal is out of range.
     pub fn entry(&self, at: usize) -> &[u8] {
         part(&self.rows, &self.row_ends, at)
     }
 
-    /// The name an entry was added with.
+    /// Returns the normalised name of an entry by its ordinal.
+    ///
+    /// # Panics
+    /// If the ordinal is out of range.
     pub fn name(&self, at: usize) -> &[u8] {
         part(&self.names, &self.name_ends, at)
     }
@@ -84,7 +87,7 @@ fn part<'p>(bytes: &'p [u8], ends: &[usize], at: usize) -> &'p [u8] {
     &bytes[start..ends[at]]
 }
 
-/// Computes index keys, one for each worker thread.
+/// Computes rows and index keys of entries; each worker thread has its own.
 #[derive(Debug)]
 pub struct Preparer {
     indexes: IndexSet,
@@ -95,7 +98,7 @@ pub struct Preparer {
 }
 
 impl Preparer {
-    /// A preparer for these indexes.
+    /// Returns a preparer for these indexes.
     pub fn new(indexes: &IndexSet) -> Preparer {
         Preparer {
             plan: indexes.plan(),
@@ -106,27 +109,27 @@ impl Preparer {
         }
     }
 
-    /// Goes on with another schema, in which more attributes have numbers.
+    /// Replaces the indexes by a set whose schema gives more attributes numbers.
     pub fn set_indexes(&mut self, indexes: &IndexSet) {
         self.plan = indexes.plan();
         self.indexes = indexes.clone();
     }
 
-    /// Adds an entry row. The parent in it is of no account: the place says it. `rdn_normal` is the
-    /// normalised RDN, for a naming context the whole normalised name.
+    /// Adds an entry row. The parent in the row is ignored: the place given at appending has it.
+    /// `rdn_normal` is the normalised RDN, for a naming context the whole normalised name.
     ///
     /// # Errors
-    /// A row that cannot be read.
+    /// [`Error::Corrupt`] for a row that cannot be read.
     pub fn add(&mut self, rdn_normal: &[u8], entry: &[u8]) -> Result<(), Error> {
         EntryView::new(entry)?;
         self.prepared.rows.extend_from_slice(entry);
         self.added(rdn_normal)
     }
 
-    /// Adds the entry a builder has composed, without another copy of it.
+    /// Adds the entry that a builder has composed, without another copy of the row.
     ///
     /// # Errors
-    /// As [`Preparer::add`].
+    /// The errors of [`Preparer::add`].
     pub fn build(&mut self, rdn_normal: &[u8], entry: &mut EntryBuilder) -> Result<(), Error> {
         entry.finish(&mut self.prepared.rows);
         self.added(rdn_normal)
@@ -162,7 +165,7 @@ impl Preparer {
         Ok(())
     }
 
-    /// The row of the entry added last; empty if there is none.
+    /// Returns the row of the entry added last; empty if there is none.
     pub fn last_entry(&self) -> &[u8] {
         match self.prepared.len() {
             0 => &[],
@@ -170,17 +173,17 @@ impl Preparer {
         }
     }
 
-    /// How many entries were added since [`Preparer::take`].
+    /// Number of entries added since [`Preparer::take`].
     pub fn len(&self) -> usize {
         self.prepared.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether no entry was added since [`Preparer::take`].
     pub fn is_empty(&self) -> bool {
         self.prepared.is_empty()
     }
 
-    /// What was added.
+    /// Returns the entries added since the last call, and starts anew.
     pub fn take(&mut self) -> Prepared {
         let next = Prepared {
             rows: Vec::with_capacity(self.prepared.rows.len()),

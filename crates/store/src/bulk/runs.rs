@@ -1,7 +1,7 @@
-//! Sorted runs in files: what is collected beyond the memory limit, to be merged at the end.
+//! Sorted runs in files: keys collected beyond the memory limit, merged at the end.
 //!
-//! A run is rows in ascending order of their keys, each as length of the key, length of the value,
-//! key, value; its checksum is kept in memory. Nobody but the load that wrote a run reads it.
+//! A run is a sequence of rows in ascending order of keys, each as length of the key, length of the
+//! value, key, value. Its checksum stays in memory. Only the load that wrote a run reads it.
 
 use crate::private;
 use std::cmp::{Ordering, Reverse};
@@ -17,16 +17,16 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::Error;
 use crate::fields::{FieldReader, Fields};
 
-/// Bytes read or written at once.
+/// Bytes of the buffer for reading or writing.
 const BUFFER_BYTES: usize = 256 << 10;
-/// Runs that are merged at once: what a process may have open, and the memory for buffers, are not
-/// asked for more. With more of them, so many each become one first.
+/// Runs merged at once: bounds open files and buffers. More runs are first merged into fewer, so
+/// many at a time.
 const MERGED_MAX: usize = 128;
 
-/// Takes key and value of a row.
+/// Callback that takes key and value of a row.
 pub(super) type TakeRow<'t> = dyn FnMut(&[u8], &[u8]) -> Result<(), Error> + 't;
 
-/// The runs of one collection.
+/// The runs of one collection of keys.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     runs: Vec<Run>,
@@ -45,7 +45,7 @@ impl Runs {
         self.runs.is_empty()
     }
 
-    /// Syncs the files, and writes down which they are.
+    /// Syncs the files and appends their names to `fields`; the files are kept from then on.
     pub fn keep(&mut self, fields: &mut Fields) -> Result<(), Error> {
         fields.number(self.runs.len() as u64);
         for run in &mut self.runs {
@@ -61,7 +61,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The files that were written down.
+    /// Restores the runs that [`Runs::keep`] wrote.
     pub fn kept(fields: &mut FieldReader<'_>) -> Result<Runs, Error> {
         let runs = fields.many(|fields| {
             Ok(Run {
@@ -74,8 +74,8 @@ impl Runs {
         Ok(Runs { runs: runs? })
     }
 
-    /// Writes another run, of the rows that `rows` puts in ascending order. `name` tells the
-    /// collections of a folder apart.
+    /// Writes another run with the rows that `rows` puts, in ascending order. `name` tells the
+    /// collections of one folder apart.
     pub fn add(
         &mut self,
         folder: &Path,
@@ -89,8 +89,8 @@ impl Runs {
         Ok(())
     }
 
-    /// All rows of all runs in ascending order; of equal keys, those of the first run first. Files
-    /// that are not [kept](Runs::keep) are gone afterwards.
+    /// Calls `act` with all rows of all runs in ascending order; of equal keys, rows of an earlier
+    /// run come first. Files that are not [kept](Runs::keep) are removed.
     pub fn merge(mut self, act: &mut TakeRow<'_>) -> Result<(), Error> {
         while self.runs.len() > MERGED_MAX {
             self = self.fewer()?;
@@ -98,7 +98,8 @@ impl Runs {
         self.merge_at_once(act)
     }
 
-    /// Neighbours merged with each other, so that the order of equal keys stays.
+    /// Merges neighbouring runs until at most [`MERGED_MAX`] are left; the order of equal keys
+    /// stays.
     fn fewer(self) -> Result<Runs, Error> {
         let mut fewer = Runs::default();
         let mut rest = self.runs.into_iter().peekable();
@@ -129,7 +130,7 @@ impl Runs {
                 if !head.advance()? {
                     break;
                 }
-                // Rows of one run often follow each other.
+                // Rows of one run often follow one another.
                 if heads.peek().is_some_and(|Reverse(next)| *next < head) {
                     heads.push(Reverse(head));
                     break;
@@ -143,7 +144,7 @@ impl Runs {
     }
 }
 
-/// The end of a run that grows.
+/// Writer at the end of a growing run.
 pub(super) struct RunWriter {
     path: PathBuf,
     file: BufWriter<File>,
@@ -195,9 +196,9 @@ fn head_of(key: usize, value: usize) -> [u8; HEAD_BYTES] {
     head
 }
 
-/// The row of a run that comes next.
+/// A run that is being merged, at its next row.
 struct Head {
-    /// Which run it is.
+    /// Index of the run.
     at: usize,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -221,7 +222,7 @@ impl Head {
         })
     }
 
-    /// Goes to the next row; false at the end, if what was read is what was written.
+    /// Goes to the next row; `false` at the end, if the checksum of the bytes read is right.
     fn advance(&mut self) -> Result<bool, Error> {
         if self.rows == 0 {
             return match self.checksum.digest() == self.expected {
@@ -308,14 +309,14 @@ mod tests {
         assert_eq!(left, 0);
     }
 
-    /// More than a process may have open files, mostly.
+    /// The number of runs exceeds the usual limit of open files.
     #[test]
     fn very_many_runs_are_merged_in_stages() {
         const RUNS: u32 = 1_100;
         let folder = tempfile::tempdir().expect("a folder");
         let mut runs = Runs::default();
         for run in 0..RUNS {
-            // One key that all have, and one of its own.
+            // Each run has one key that all runs share, and one of its own.
             let rows = [[0; 4], (RUNS - run).to_be_bytes()];
             runs.add(folder.path(), "test", |out| {
                 rows.iter()
@@ -329,7 +330,7 @@ mod tests {
             let bytes = fields.into_bytes();
             Runs::kept(&mut FieldReader::new(&bytes)).expect("what was kept")
         };
-        // Those that are kept stay, and can be merged again after an interrupt.
+        // Kept runs stay, and can be merged again after an interrupt.
         for runs in [runs, kept] {
             let mut merged = Vec::new();
             runs.merge(&mut |key, value| {

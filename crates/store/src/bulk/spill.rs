@@ -6,10 +6,10 @@ use super::loader::BulkLoader;
 use crate::error::Error;
 use crate::private;
 
-/// Threads that sort.
+/// Number of sorting threads.
 const SORTERS: usize = 2;
 
-/// Moves everything that is collected into sorted files.
+/// Moves all collected keys into sorted files.
 pub(super) fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
     loader.spilled = true;
     sort(loader);
@@ -27,7 +27,7 @@ pub(super) fn spill(loader: &mut BulkLoader) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sorts everything, the longest first, on a few threads.
+/// Sorts all collected keys on [`SORTERS`] threads, the longest collections first.
 pub(super) fn sort(loader: &mut BulkLoader) {
     let mut tasks: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
     for group in loader.groups.iter_mut().flatten() {

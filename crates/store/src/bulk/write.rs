@@ -18,37 +18,38 @@ use crate::state::STATE_KEY;
 use crate::store::Store;
 use crate::tables::id_of_name;
 
-/// What a bulk load wrote.
+/// Figures of a database that a bulk load wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loaded {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// The digest of the state.
+    /// Digest of the state.
     pub digest: u128,
     /// Bytes of the database file.
     pub bytes: u64,
 }
 
-/// A database that a bulk load has written and still has open. Whatever is changed in it now, the
-/// load can go on from a checkpoint in force.
+/// A database that a bulk load has written and still has open. Later changes to it do not destroy a
+/// checkpoint in force: the load can still resume from it.
 #[derive(Debug)]
 pub struct Finished {
-    /// What was written.
+    /// Figures of the load.
     pub loaded: Loaded,
-    /// What a checkpoint in force needs; before `store`, whose environment they are of.
+    /// Read transactions that hold the checkpoint's pages; they stand before `store`, whose
+    /// environment they use.
     _pins: Vec<ReadTransaction>,
     store: Store,
 }
 
 impl Finished {
-    /// The database. Commits to it are durable after a [`Store::sync`].
+    /// Returns the database. Commits to it are durable after a [`Store::sync`].
     pub fn store(&self) -> &Store {
         &self.store
     }
 }
 
 impl BulkLoader {
-    /// Sorts and writes all other tables and syncs.
+    /// Sorts and writes all other tables, and syncs.
     ///
     /// # Errors
     /// [`Error::Full`], or [`Error::Conflict`] when two entries have the same name.
@@ -56,11 +57,11 @@ impl BulkLoader {
         Ok(write_rest(self)?.loaded)
     }
 
-    /// As [`BulkLoader::finish`], unless somebody sets `stop` before it is done; the database stays
-    /// open.
+    /// Finishes the load as [`BulkLoader::finish`] does, unless another thread sets `stop` first;
+    /// the database stays open.
     ///
     /// # Errors
-    /// As [`BulkLoader::finish`]; [`Error::Cancelled`] when `stop` is set.
+    /// The errors of [`BulkLoader::finish`]; [`Error::Cancelled`] when `stop` is set.
     pub fn finish_unless(mut self, stop: Arc<AtomicBool>) -> Result<Finished, Error> {
         self.stop = stop;
         write_rest(self)
@@ -73,7 +74,7 @@ fn write_rest(mut loader: BulkLoader) -> Result<Finished, Error> {
         true => spill(&mut loader)?,
         false => sort(&mut loader),
     }
-    // What every search begins with is in memory when a server starts.
+    // Pages that every search reads stay in the page cache until a server starts.
     if let Some(flusher) = &mut loader.flusher {
         flusher.keep();
     }
@@ -123,7 +124,7 @@ fn take(keys: &mut Keys) -> Keys {
     std::mem::take(keys)
 }
 
-/// Appends the names, which stand by parent, and with them how many children each parent has.
+/// Appends the name rows, which are in the order of parents, and each parent's number of children.
 fn append_names(loader: &mut BulkLoader, names: ByteKeys, runs: Runs) -> Result<(), Error> {
     let tables = loader.store.shared.tables;
     let mut last: Vec<u8> = Vec::new();
@@ -162,7 +163,7 @@ fn append_names(loader: &mut BulkLoader, names: ByteKeys, runs: Runs) -> Result<
     loader.commit()
 }
 
-/// Appends the rows of the order table, which are keys only.
+/// Appends the rows of the order table, which consist of keys only.
 fn append_ordered(loader: &mut BulkLoader, keys: ByteKeys, runs: Runs) -> Result<(), Error> {
     let table = loader.store.shared.tables.order;
     let mut rows = 0;

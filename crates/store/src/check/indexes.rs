@@ -1,5 +1,5 @@
-//! Comparing index rows with entries: the sums of what should be there and of what is there first,
-//! and entry by entry for the indexes whose sums differ.
+//! Comparing index rows with entries: first the sums of expected and present rows, then entry by
+//! entry for indexes whose sums differ.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,26 +17,26 @@ use crate::index_set::{IndexKind, IndexSet, WritePlan};
 use crate::lmdb::Table;
 use crate::snapshot::Snapshot;
 
-/// Kind and attribute number, which all index keys begin with.
+/// Kind and attribute number: the first bytes of every index key.
 type Owner = [u8; 3];
 
 /// Bytes of [`hashed_row`].
 const HASHED_BYTES: usize = posting::PREFIX_BYTES + 8;
 
-/// The index rows there should be.
+/// Expected index rows.
 pub(super) struct Rows<'a> {
     snapshot: Snapshot<'a>,
     indexes: IndexSet,
     plan: WritePlan,
-    /// Rows that the entries ask for.
+    /// Sums of the rows that the entries require.
     expected: BTreeMap<Owner, Sum>,
-    /// Owners whose rows are being built or removed, so that any are right.
+    /// Owners whose rows are being built or removed, so that any rows are right.
     in_motion: Vec<Owner>,
-    /// Owners whose rows are not those that the entries ask for.
+    /// Owners whose rows differ from those that the entries require.
     wrong: Vec<Owner>,
     keys: Keys,
     scratch: Vec<u8>,
-    /// Decoded chunks of the ids around the entry looked at.
+    /// Decoded chunks of ids around the current entry.
     chunks: HashMap<ChunkKey, Option<RoaringBitmap>>,
     chunks_of: u64,
 }
@@ -70,7 +70,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Adds the rows that an entry asks for.
+    /// Adds the rows that an entry requires.
     pub fn expect(&mut self, id: EntryId, view: &EntryView<'_>) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.of_entry(&self.indexes.schema, &self.plan, view, &mut self.scratch);
@@ -89,8 +89,8 @@ impl<'a> Rows<'a> {
         self.keys = keys;
     }
 
-    /// Compares the tables with what all entries ask for. Returns whether they agree; if not,
-    /// [`Rows::find_missing`] tells more.
+    /// Compares the tables with the rows that all entries require. Returns whether they agree; if
+    /// not, [`Rows::find_missing`] names the missing rows.
     pub fn check_tables(&mut self, report: &mut Report) -> Result<bool, Error> {
         let mut found: BTreeMap<Owner, Sum> = BTreeMap::new();
         self.sum_buckets(&mut found, report)?;
@@ -119,7 +119,7 @@ impl<'a> Rows<'a> {
         Ok(self.wrong.is_empty())
     }
 
-    /// Looks up every key of an entry in the indexes that are wrong.
+    /// Looks up every key of an entry in the indexes whose sums differ.
     pub fn find_missing(
         &mut self,
         id: EntryId,
@@ -157,7 +157,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Whether an entry stands among the holders of a key.
+    /// Returns whether an entry is among the holders of a key.
     fn holds(&mut self, key: &HashedKey, id: EntryId) -> Result<bool, Error> {
         let snapshot = self.snapshot;
         if crate::batch::keeps_buckets(key.kind) {
@@ -287,7 +287,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What is added for an id that a hashed key has, however the index holds it.
+/// The bytes of a holder of a hashed key that enter the sum, the same for buckets and postings.
 fn hashed_row(prefix: &[u8; posting::PREFIX_BYTES], id: EntryId) -> [u8; HASHED_BYTES] {
     let mut row = [0; HASHED_BYTES];
     row[..posting::PREFIX_BYTES].copy_from_slice(prefix);

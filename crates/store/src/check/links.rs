@@ -1,7 +1,7 @@
 //! Comparing the three tables of links with each other and with entries.
 //!
-//! Every link is looked up from the set's side; equal numbers from both sides mean that there is
-//! none too many on the member's.
+//! Every link is looked up from the set's side; equal counts on both sides prove that the member's
+//! side has none in excess.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ use crate::link::{LinkedSet, SetId, term};
 use crate::lmdb::Cursor;
 use crate::snapshot::Snapshot;
 
-/// The sum of the terms of all links. Entries with the flag are checked with their rows.
+/// Compares the link tables and returns the sum of the terms of all links. The check of entries
+/// compares the flag in each row.
 pub(super) fn check(snapshot: &Snapshot<'_>, report: &mut Report) -> Result<u128, Error> {
     let sets = check_sets(snapshot, report)?;
     let mut counted: HashMap<SetId, u64> = HashMap::new();
@@ -82,7 +83,7 @@ fn check_member(
     Ok(())
 }
 
-/// Every set with its number of members, which is not known of those that are detached.
+/// Returns every set with its number of members; the number of a detached set is not known.
 fn check_sets(
     snapshot: &Snapshot<'_>,
     report: &mut Report,
@@ -138,7 +139,7 @@ fn check_owned(
 ) -> Result<(), Error> {
     let knows = match snapshot.stored_entry(id) {
         Ok(view) => view.is_some_and(|view| view.has_links()),
-        // That the entry is damaged is told where entries are checked.
+        // The check of entries reports the damaged entry.
         Err(Error::DamagedEntry { .. }) => true,
         Err(error) => return Err(error),
     };

@@ -9,7 +9,7 @@ use crate::id::EntryId;
 use crate::snapshot::Snapshot;
 use crate::tables::NameKey;
 
-/// Whether an entry has a row; a damaged row counts.
+/// Returns whether an entry has a row; a damaged row counts.
 pub(super) fn is_stored(snapshot: &Snapshot<'_>, id: EntryId) -> Result<bool, Error> {
     match snapshot.stored_entry(id) {
         Ok(stored) => Ok(stored.is_some()),

@@ -1,8 +1,8 @@
-//! Reading everything once, in short steps, beside clients and writes: what a check finds of
-//! entries, names and links, without a state that is held from the beginning to the end.
+//! Reading the whole database in short steps, beside clients and writes: finds the damage of
+//! entries, names and links that a check finds, without one snapshot held from beginning to end.
 //!
-//! Invariant: a step compares rows within the snapshot that it is given, and keeps keys alone for
-//! the next one. So steps may be as far apart as they like, and keep no page from being used again.
+//! Invariant: a step compares rows within the snapshot that it is given, and keeps only keys for
+//! the next step. So any time may pass between steps, and no page is kept from reuse.
 
 use schema::Schema;
 
@@ -16,29 +16,29 @@ use crate::lmdb::{Cursor, Row};
 use crate::snapshot::Snapshot;
 use crate::tables::id_of_name;
 
-/// Rows, or ids that have none, that a step looks at.
+/// Rows, or ids without rows, that a step reads.
 const STEP_ROWS: usize = 1_024;
-/// Bytes of entries after which a step ends, so that the entry that goes beyond them is its last.
+/// Bytes of entries after which a step ends; the entry that exceeds them is its last.
 const STEP_BYTES: u64 = 1 << 20;
-/// Bytes that a look at a row costs beside what it holds: parts of pages on the way to it.
+/// Approximate bytes read for a look-up beside the row itself: parts of pages on the way to it.
 const LOOK_BYTES: u64 = 256;
 
-/// Where a walk over everything is.
+/// Position of a scrub in the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scrub {
     part: Part,
 }
 
-/// What is read, with the place behind which the next step begins.
+/// The part of the database being read, with the key or id behind which the next step begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// Entries by id, and the name of each.
+    /// Entries by id, with the name of each.
     Entries(EntryId),
-    /// Names, and that their entries are there; the key.
+    /// Name rows, with the entries they lead to; the key.
     Names(Vec<u8>),
-    /// Chunks of links, and that each member knows of its set; the key.
+    /// Chunks of links, with the back-reference of each member; the key.
     Links(Vec<u8>),
-    /// What members know of sets, and that each set has the member; the key and the item.
+    /// Back-references of members, with the set of each; the key and the item.
     Members(Vec<u8>, Vec<u8>),
     Done,
 }
@@ -52,13 +52,13 @@ impl Default for Scrub {
 }
 
 impl Scrub {
-    /// Whether everything has been read.
+    /// Returns whether the whole database has been read.
     pub fn is_done(&self) -> bool {
         self.part == Part::Done
     }
 
-    /// Bounds of what the next step is about, for those who watch: the part of four, and the id of
-    /// the last entry read while entries are read.
+    /// Progress of the scrub, for operators: the number of the part of four, and the id of the last
+    /// entry read while entries are read, 0 afterwards.
     pub fn place(&self) -> (u8, u64) {
         match &self.part {
             Part::Entries(id) => (1, id.0),
@@ -69,11 +69,11 @@ impl Scrub {
         }
     }
 
-    /// Reads on from where the step before ended, and says what is damaged, in words, to `damage`,
-    /// with the entry if it is one that cannot be read. Returns about how many bytes it has read.
+    /// Reads on from the end of the previous step. Passes each damage to `damage` as text, with the
+    /// entry's id if it is an entry that cannot be read. Returns about how many bytes were read.
     ///
     /// # Errors
-    /// What LMDB says; a part of a table that cannot be walked over, and is not read further.
+    /// Errors of LMDB; for a part of a table that cannot be walked, which is then skipped.
     pub fn step(
         &mut self,
         snapshot: &Snapshot<'_>,
@@ -108,7 +108,7 @@ impl Scrub {
     }
 }
 
-/// One step under way.
+/// State of one step.
 struct Step<'s, 'a> {
     snapshot: &'s Snapshot<'a>,
     schema: &'s Schema,
@@ -117,8 +117,8 @@ struct Step<'s, 'a> {
 }
 
 impl Step<'_, '_> {
-    /// Looks entries up by id. A walk along the leaves would pass over those that a damaged page
-    /// above them hides without a word, as this does; their names are found in the next part.
+    /// Looks entries up by id. A walk along the leaves would silently pass over entries that a
+    /// damaged page above hides, and so does this; the next part finds their names.
     fn entries(&mut self, behind: EntryId) -> Result<Option<Part>, Error> {
         let last = self.snapshot.last_id()?;
         let mut id = behind;
@@ -263,7 +263,7 @@ impl Step<'_, '_> {
     }
 }
 
-/// The first row with a greater key; with an empty one, which no row has, the first of all.
+/// Returns the first row with a greater key; for an empty key, the first row of the table.
 fn row_behind<'t>(cursor: &mut Cursor<'t>, key: &[u8]) -> Result<Option<Row<'t>>, Error> {
     match key.is_empty() {
         true => cursor.next(),

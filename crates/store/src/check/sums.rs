@@ -1,9 +1,8 @@
 //! Sums over rows, which do not depend on the order of the rows.
 //!
-//! Entries say which rows there should be, in the order of entries; a table holds them in the order
-//! of its keys. With equal sums both are the same rows, so each is walked once from end to end, and
-//! nothing is looked up: that would be a read from the disk for each row once a database is larger
-//! than memory.
+//! Entries give the expected rows in the order of entries; a table holds them in the order of its
+//! keys. Equal sums mean equal rows, so each side is walked once from end to end without look-ups,
+//! which would read from the disk for each row of a database larger than memory.
 
 use xxhash_rust::xxh3::xxh3_128;
 

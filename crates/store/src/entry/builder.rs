@@ -1,4 +1,4 @@
-//! Composing an entry row.
+//! Composing entry rows.
 
 use protocol::ber::{PartialAttribute, Reader, put_partial_attribute};
 use schema::AttributeNumber;
@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::id::EntryId;
 
 /// Composes an entry row. User and operational attributes may come in any order; each kind keeps
-/// the order it came in. Reusable: `finish` leaves it empty for [`EntryBuilder::start`].
+/// the order in which it was added. Reusable: `finish` leaves the builder empty for
+/// [`EntryBuilder::start`].
 #[derive(Debug, Default)]
 pub struct EntryBuilder {
     parent: EntryId,
@@ -20,7 +21,7 @@ pub struct EntryBuilder {
     operational: Part,
 }
 
-/// Attributes of one kind.
+/// The attributes of one kind, user or operational.
 #[derive(Debug, Default)]
 struct Part {
     directory: Vec<(AttributeNumber, usize)>,
@@ -28,14 +29,14 @@ struct Part {
 }
 
 impl EntryBuilder {
-    /// Begins an entry. `rdn` is the RDN as spelled; a naming context's whole DN.
+    /// Begins an entry. `rdn` is the RDN as spelled; for a naming context the whole DN.
     pub fn new(parent: EntryId, rdn: &str, position: u64) -> EntryBuilder {
         let mut builder = EntryBuilder::default();
         builder.start(parent, rdn, position);
         builder
     }
 
-    /// Begins another entry, forgetting what is left of the one before.
+    /// Begins another entry and forgets an unfinished one.
     pub fn start(&mut self, parent: EntryId, rdn: &str, position: u64) {
         self.parent = parent;
         self.position = position;
@@ -46,7 +47,7 @@ impl EntryBuilder {
         self.operational.clear();
     }
 
-    /// Says whether the entry may own sets of links.
+    /// Sets the flag that the entry may own sets of links.
     pub fn set_links(&mut self, has_links: bool) {
         self.flags = if has_links { LINKED } else { 0 };
     }
@@ -81,10 +82,10 @@ impl EntryBuilder {
         part.copy(attribute.number, attribute.encoded);
     }
 
-    /// Copies an encoded PartialAttribute, after checking that it is one.
+    /// Copies an encoded PartialAttribute, after checking its encoding.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the bytes are anything else.
+    /// [`Error::Conflict`] when the bytes are not a PartialAttribute.
     pub fn encoded(
         &mut self,
         number: AttributeNumber,
@@ -164,16 +165,16 @@ impl Part {
     }
 }
 
-/// The digest in an entry's header: of the RDN as spelled and the encoded attributes.
+/// Computes the digest in an entry's header, over the RDN as spelled and the encoded attributes.
 ///
-/// Neither id nor parent is in it, so that a bulk load can compute it before they are known and a
+/// Id and parent are not part of it, so that a bulk load can compute it before they are known and a
 /// moved entry keeps it; [`state_term`] adds them.
 pub(crate) fn digest(rdn: &[u8], attributes: &[u8]) -> u128 {
     let seed = xxh3_128(rdn);
     xxh3_128_with_seed(attributes, (seed >> 64) as u64).wrapping_add(seed)
 }
 
-/// What an entry contributes to the digest of the whole state, which is the wrapping sum of these.
+/// The term of an entry in the digest of the whole state, which is the wrapping sum of all terms.
 pub(crate) fn state_term(id: EntryId, parent: EntryId, digest: u128) -> u128 {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&id.0.to_le_bytes());
@@ -182,7 +183,7 @@ pub(crate) fn state_term(id: EntryId, parent: EntryId, digest: u128) -> u128 {
     xxh3_128(&bytes)
 }
 
-/// Writes another parent into a row's header.
+/// Replaces the parent in a row's header.
 pub(crate) fn with_parent(header: &mut [u8; HEADER_BYTES], parent: EntryId) {
     header[PARENT_AT..PARENT_AT + 8].copy_from_slice(&parent.0.to_le_bytes());
 }

@@ -132,7 +132,7 @@ proptest! {
         mut row in prop::collection::vec(any::<u8>(), 0..200),
         lengths in any::<[u8; 3]>(),
     ) {
-        // Plausible lengths, so that more than the first test is reached.
+        // Plausible lengths reach more than the first test.
         if row.len() > 44 {
             row[..8].copy_from_slice(&[1, 0, lengths[0] % 8, 0, lengths[1] % 16, 0, 0, 0]);
             row[40..44].copy_from_slice(&[lengths[2], 0, 0, 0]);

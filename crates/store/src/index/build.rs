@@ -1,10 +1,10 @@
 //! Building and removing indexes in slices, between other writes.
 //!
-//! From the moment an index is wanted every write maintains it, and the slices add the keys of all
-//! entries in the order of ids. Both happen in write transactions, adding twice is adding once, and
-//! removing what is not there is nothing: so after the last slice the index is complete, whatever
-//! was written meanwhile and wherever a crash came. For the same reason an index that is complete
-//! can be built anew as it stands.
+//! Once an index is set every write maintains it, and the slices add the keys of all entries in the
+//! order of ids. Both happen in write transactions, and adding a present row or removing a missing
+//! one changes nothing: so after the last slice the index is complete, whatever was written
+//! meanwhile and wherever a crash came. For the same reason a complete index can be built anew
+//! while it is in use.
 
 use std::time::{Duration, Instant};
 
@@ -15,33 +15,33 @@ use crate::index::keys::Keys;
 use crate::index_set::{IndexKind, IndexKinds, IndexState, WritePlan};
 use crate::lmdb::{Table, WriteTransaction};
 
-/// How far the work on indexes has come.
+/// Progress of the work on indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The attribute type being worked on; `None` when nothing is left.
+    /// Attribute type being worked on; `None` when all work is done.
     pub attribute: Option<String>,
     /// Whether rows are being removed rather than added.
     pub removing: bool,
-    /// Ids worked on, of `total`; 0 while removing.
+    /// Number of ids worked on, of `total`; 0 while removing.
     pub done: u64,
     /// The greatest id.
     pub total: u64,
-    /// Entries or rows that this slice took.
+    /// Number of entries or rows that this slice took.
     pub taken: usize,
 }
 
-/// How much one slice does at most. It ends with what is reached first, but does a little in any
-/// case, so that a build comes to an end.
+/// Limits of one slice, which ends at whichever comes first. It always does a little, so that a
+/// build comes to an end.
 #[derive(Debug, Clone, Copy)]
 pub struct SliceLimits {
     /// Entries whose keys are added, or rows that are removed.
     pub entries: usize,
-    /// How long it takes, give or take a few entries.
+    /// Duration of the slice, exceeded by a few entries at most.
     pub time: Duration,
 }
 
 impl SliceLimits {
-    /// So many entries, however long they take.
+    /// Limits a slice by the number of entries alone.
     pub fn entries(entries: usize) -> SliceLimits {
         SliceLimits {
             entries,
@@ -50,11 +50,11 @@ impl SliceLimits {
     }
 }
 
-/// Entries between two looks at the clock: a fraction of a millisecond when what they touch is in
-/// memory, and some dozens of reads when it is not.
+/// Entries between two readings of the clock: a fraction of a millisecond when their pages are in
+/// memory, some dozens of disk reads when not.
 const PIECE: usize = 16;
 
-/// What is left of a slice.
+/// The rest of a slice.
 struct Budget {
     begun: Instant,
     limits: SliceLimits,
@@ -70,7 +70,7 @@ impl Budget {
         }
     }
 
-    /// How many entries come next, without another look; 0 at the end of the slice.
+    /// Number of entries to do before the next reading of the clock; 0 at the end of the slice.
     fn piece(&self) -> usize {
         if self.taken > 0 && self.begun.elapsed() >= self.limits.time {
             return 0;
@@ -81,7 +81,7 @@ impl Budget {
 }
 
 impl Progress {
-    /// Whether nothing is left to do.
+    /// Returns whether all work is done.
     pub fn is_finished(&self) -> bool {
         self.attribute.is_none()
     }
@@ -92,14 +92,14 @@ impl Batch<'_> {
     /// Call it between other batches until nothing is left.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says.
+    /// [`Error::Full`] or an error of LMDB.
     pub fn build_indexes(&mut self, limits: SliceLimits) -> Result<Progress, Error> {
         slice(self, limits)
     }
 }
 
-/// Does one slice. How much of it, and when, is this database's own affair: neither the digest nor
-/// the log knows of it.
+/// Does one slice. Its size and time concern this database alone: neither the digest nor the log
+/// depends on them.
 fn slice(batch: &mut Batch<'_>, limits: SliceLimits) -> Result<Progress, Error> {
     let total = batch.pending.state.next_id.saturating_sub(1);
     let states = batch.snapshot().index_states()?;
@@ -138,7 +138,7 @@ fn slice(batch: &mut Batch<'_>, limits: SliceLimits) -> Result<Progress, Error> 
 /// Adds the keys of the next entries.
 fn add(batch: &mut Batch<'_>, state: &mut IndexState, budget: &mut Budget) -> Result<(), Error> {
     let schema = batch.indexes.schema.clone();
-    // Without a number no entry has the attribute: the first one that gets it has both.
+    // Without a number no entry has the attribute; the first entry with it is indexed when written.
     let mut next = None;
     if let Some(number) = number_of(&schema, &state.attribute) {
         let plan = batch.plan().only(number, state.building);
@@ -159,7 +159,7 @@ fn add(batch: &mut Batch<'_>, state: &mut IndexState, budget: &mut Budget) -> Re
     Ok(())
 }
 
-/// Adds the keys of so many entries; returns the next one, if there is one.
+/// Adds the keys of at most `count` entries; returns the next id, if there is one.
 fn add_piece(
     batch: &mut Batch<'_>,
     plan: &WritePlan,
@@ -189,7 +189,7 @@ fn add_piece(
 
 /// Removes some rows of the kinds that are no longer wanted.
 fn remove(batch: &mut Batch<'_>, state: &mut IndexState, budget: &mut Budget) -> Result<(), Error> {
-    // What the batch holds in memory would come back after its rows are gone.
+    // Pending postings of the batch would come back after their rows are removed.
     batch
         .pending
         .postings
@@ -244,7 +244,7 @@ fn remove_rows(
     }
 }
 
-/// The number of an attribute type without options, if it has one.
+/// Number of an attribute type without options; `None` if the dictionary has none.
 fn number_of(schema: &schema::Schema, attribute: &str) -> Option<schema::AttributeNumber> {
     let type_id = schema.attribute_type(attribute)?;
     schema.number(&schema::Description::of_type(type_id))

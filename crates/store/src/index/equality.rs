@@ -1,9 +1,9 @@
-//! Equality buckets: which entries hold a value, found by its hash.
+//! Equality buckets: the holders of a value, found by its hash.
 //!
-//! A bucket is the key kind, attribute number, first 16 bits of the hash; its items are the other
-//! 48 bits and an id. Different values may share a hash, so holders are always verified on the
-//! entry. A value with very many holders has one item, with id 0, which says that its holders
-//! stand in the posting table: a lookup learns that without another search.
+//! The key of a bucket is kind, attribute number and the first 16 bits of the hash; its items are
+//! the other 48 bits and an id. Different values may share a hash, so holders are always verified
+//! on the entry. A value with very many holders has one item with id 0, which says that its holders
+//! stand in the posting table: a look-up learns that without another search.
 
 use crate::error::Error;
 use crate::id::{EntryId, ID_BYTES};
@@ -16,12 +16,12 @@ use schema::AttributeNumber;
 pub(crate) const BUCKET_BYTES: usize = 5;
 /// Bytes of the hash in an item.
 const REST_BYTES: usize = 6;
-/// The greatest such part.
+/// The greatest value of the hash part in an item.
 const REST_MAX: u64 = (1 << (8 * REST_BYTES)) - 1;
 /// Bytes of an item.
 pub(crate) const ITEM_BYTES: usize = REST_BYTES + ID_BYTES;
 
-/// The key of the bucket a key falls into.
+/// Returns the key of the bucket that an index key falls into.
 #[inline]
 pub(crate) fn bucket(key: &HashedKey) -> [u8; BUCKET_BYTES] {
     let [base_high, base_low] = key.base.to_be_bytes();
@@ -29,13 +29,13 @@ pub(crate) fn bucket(key: &HashedKey) -> [u8; BUCKET_BYTES] {
     [key.kind as u8, base_high, base_low, first, second]
 }
 
-/// What the buckets of an attribute begin with; its postings do, too.
+/// The first bytes of the buckets and of the postings of an attribute.
 pub(crate) fn prefix(kind: IndexKind, base: AttributeNumber) -> [u8; 3] {
     let [high, low] = base.0.to_be_bytes();
     [kind as u8, high, low]
 }
 
-/// The item of a holder; with [`EntryId::ROOT`] the mark that stands before all holders.
+/// Encodes the item of a holder; with [`EntryId::ROOT`], the mark that stands before all holders.
 #[inline]
 pub(crate) fn item(hash: u64, id: EntryId) -> [u8; ITEM_BYTES] {
     let mut item = [0; ITEM_BYTES];
@@ -44,7 +44,7 @@ pub(crate) fn item(hash: u64, id: EntryId) -> [u8; ITEM_BYTES] {
     item
 }
 
-/// The id in an item, if the item is of this hash.
+/// Returns the id in an item, if the item has this hash.
 #[inline]
 pub(crate) fn holder(item: &[u8], hash: u64) -> Option<EntryId> {
     let (rest, id) = item.split_at_checked(REST_BYTES)?;
@@ -54,19 +54,19 @@ pub(crate) fn holder(item: &[u8], hash: u64) -> Option<EntryId> {
 /// The holders of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Holders {
-    /// None.
+    /// No entry.
     Nobody,
-    /// One, the usual case, found without allocating.
+    /// One entry, the usual case, found without allocating.
     One(EntryId),
-    /// Several, by id.
+    /// Several entries, by id.
     Few(Vec<EntryId>),
     /// More than were asked for: at most this many.
     Many(u64),
-    /// They stand in the posting table.
+    /// Holders in the posting table.
     Posted,
 }
 
-/// Looks up the holders of a key, if there are no more than `most`.
+/// Looks up the holders of a key; beyond `most`, a bound of their number.
 #[inline]
 pub(crate) fn holders(
     transaction: &Transaction,
@@ -80,7 +80,7 @@ pub(crate) fn holders(
         Some(Found::Value(items) | Found::Items(items)) => {
             return Ok(holders_among(items, key.hash, most));
         }
-        // A bucket with a tree of its own, or a batch that reads what it has written.
+        // The bucket has a tree of its own, or a batch reads its own writes.
         Some(Found::Tree) | None => {}
     }
     let mut cursor = transaction.cursor(table)?;
@@ -110,12 +110,12 @@ pub(crate) fn holders(
     })
 }
 
-/// The same for a whole bucket.
+/// Looks up the holders of a hash in the items of a whole bucket.
 #[inline]
 fn holders_among(items: &[u8], hash: u64, most: usize) -> Holders {
     let (items, _) = items.as_chunks::<ITEM_BYTES>();
     let rest = hash & REST_MAX;
-    // Hashes are spread evenly, so the place of one can be guessed.
+    // Hashes are spread evenly, so the place of a hash can be guessed.
     let mut at = ((u128::from(rest) * items.len() as u128) >> (8 * REST_BYTES)) as usize;
     while at > 0 && rest_of(&items[at - 1]) >= rest {
         at -= 1;
@@ -134,7 +134,7 @@ fn holders_among(items: &[u8], hash: u64, most: usize) -> Holders {
     }
 }
 
-/// The hash in an item, without the bits that the bucket stands for.
+/// The part of the hash in an item, without the bits that select the bucket.
 #[inline]
 fn rest_of(item: &[u8; ITEM_BYTES]) -> u64 {
     let [a, b, c, d, e, f, ..] = *item;

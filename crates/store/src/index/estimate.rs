@@ -1,4 +1,4 @@
-//! How much room an index would take, told from a sample of the entries.
+//! Estimating the size of an index from a sample of the entries.
 
 use std::collections::HashMap;
 
@@ -12,28 +12,29 @@ use crate::index::posting::{HOLDERS_MAX, KEY_BYTES};
 use crate::index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet};
 use crate::snapshot::Snapshot;
 
-/// Bytes of a row beside its key and value: its place in the page, and lengths.
+/// Bytes of a row beside key and value: its offset in the page, and lengths.
 const ROW_BYTES: u64 = 10;
-/// Ids that share a chunk of a posting.
+/// Number of ids that a chunk of a posting covers.
 const CHUNK_IDS: u64 = 1 << 16;
-/// Buckets there can be: the first 16 bits of a hash.
+/// Number of possible buckets: one for each value of the first 16 bits of a hash.
 const BUCKETS_MAX: u64 = 1 << 16;
-/// Pages are filled to about 70 per cent, in hundredths.
+/// Pages per hundred full pages of rows: pages are filled to about 70 per cent.
 const PAGES_PER_HUNDRED: u64 = 143;
 
-/// What an index would hold.
+/// The estimated size of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IndexEstimate {
-    /// Entries that would stand in it.
+    /// Number of entries in the index.
     pub entries: u64,
-    /// Bytes it would take.
+    /// Bytes of the index.
     pub bytes: u64,
 }
 
-/// Estimates an index that there is not, from about `samples` entries spread over all of them.
+/// Estimates the size of an index that does not exist, from about `samples` entries spread over
+/// all.
 ///
 /// # Errors
-/// What LMDB says; [`Error::Corrupt`] for entries that cannot be read.
+/// Errors of LMDB; [`Error::Corrupt`] for entries that cannot be read.
 pub fn estimate_index(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -69,7 +70,7 @@ pub fn estimate_index(
     Ok(sample.estimate(snapshot.entry_count()?))
 }
 
-/// What the sampled entries have.
+/// Sums over the sampled entries.
 #[derive(Default)]
 struct Sample {
     entries: u64,
@@ -90,7 +91,7 @@ impl Sample {
         self.ordered_bytes += keys.bytes.len() as u64;
     }
 
-    /// Carried over to all entries.
+    /// Scales the sums to all entries.
     fn estimate(&self, entries: u64) -> IndexEstimate {
         let all = |count: u64| {
             let each = u128::from(count) * u128::from(entries);
@@ -106,7 +107,7 @@ impl Sample {
                 items += holders;
             }
         }
-        // Few items share a bucket before there are as many as buckets.
+        // As long as items are fewer than buckets, few items share a bucket.
         let bucket_bytes = BUCKET_BYTES as u64 + ROW_BYTES;
         bytes += items * ITEM_BYTES as u64 + items.min(BUCKETS_MAX) * bucket_bytes;
         bytes += all(self.ordered_bytes) + all(self.ordered) * (ROW_BYTES + 6);
@@ -117,7 +118,7 @@ impl Sample {
     }
 }
 
-/// A posting: two bytes for each holder, and no more than a bit for each id of its chunks.
+/// Bytes of a posting: two for each holder, and at most a bit for each id of its chunks.
 fn posting_bytes(holders: u64, entries: u64) -> u64 {
     let chunks = holders.min(entries.div_ceil(CHUNK_IDS));
     let ids = (2 * holders).min(entries.div_ceil(8) + chunks * 8);

@@ -1,4 +1,4 @@
-//! Which index keys an entry has.
+//! The index keys of an entry.
 
 use schema::{AttributeNumber, Schema, phonetic_key, substring_grams_of_value};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -6,17 +6,17 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use crate::entry::{EntryView, StoredAttribute};
 use crate::index_set::{IndexKind, Indexed, WritePlan};
 
-/// A key whose holders are found by a hash: of a normalised value, of a phonetic key, of nothing
-/// (presence), or a trigram as a number.
+/// An index key found by a hash: of a normalised value, of a phonetic key, of nothing (presence),
+/// or a trigram as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct HashedKey {
     pub kind: IndexKind,
-    /// The number of the attribute type without options.
+    /// Number of the attribute type without options.
     pub base: u16,
     pub hash: u64,
 }
 
-/// The keys of an entry, or of some of its attributes. Sorted and distinct once `finish`ed.
+/// The keys of an entry, or of some of its attributes. Sorted and distinct after `finish`.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     pub hashed: Vec<HashedKey>,
@@ -32,7 +32,7 @@ impl Keys {
         self.bytes.clear();
     }
 
-    /// The keys of all indexed attributes of an entry.
+    /// Adds the keys of all indexed attributes of an entry.
     pub fn of_entry(
         &mut self,
         schema: &Schema,
@@ -49,7 +49,7 @@ impl Keys {
         self.finish();
     }
 
-    /// The keys of all attributes of an entry that are indexed under one of these numbers.
+    /// Adds the keys of all attributes of an entry that are indexed under one of these numbers.
     pub fn of_bases(
         &mut self,
         schema: &Schema,
@@ -70,7 +70,7 @@ impl Keys {
         self.finish();
     }
 
-    /// A key of the order table without the id.
+    /// The bytes of a key of the order table without the id.
     pub fn ordered_bytes(&self, range: (u32, u32)) -> &[u8] {
         &self.bytes[range.0 as usize..range.1 as usize]
     }
@@ -99,7 +99,7 @@ impl Keys {
         value: &[u8],
         scratch: &mut Vec<u8>,
     ) {
-        // A value that has no normal form matches nothing, so it needs no key.
+        // A value without a normal form matches no filter, so it needs no key.
         let type_id = indexed.type_id;
         scratch.clear();
         if indexed.kinds.equality && schema.normalise_equality(type_id, value, scratch).is_ok() {
@@ -146,20 +146,20 @@ impl Keys {
     }
 }
 
-/// What stands in the approximate index for a whole value, apart from its words: values that are
-/// equal also match approximately, however they are cut into words.
+/// Hash of a whole value in the approximate index, beside the hashes of its words: equal values
+/// also match approximately, however they are cut into words.
 pub(crate) fn hash_of_whole(normal: &[u8]) -> u64 {
     const SEED: u64 = 1;
     xxh3_64_with_seed(normal, SEED)
 }
 
-/// A trigram as the number that stands in its keys.
+/// A trigram as the number in its keys.
 pub(crate) fn hash_of_gram(gram: [u8; 3]) -> u64 {
     let [a, b, c] = gram;
     u64::from_be_bytes([0, 0, 0, 0, 0, a, b, c])
 }
 
-/// The bases whose values differ between two versions of an entry: only their keys can differ.
+/// Bases whose values differ between two versions of an entry: only their keys can differ.
 pub(crate) fn changed_bases(
     plan: &WritePlan,
     old: &EntryView<'_>,

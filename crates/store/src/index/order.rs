@@ -1,8 +1,8 @@
-//! The order table: values in their order, for `>=`, `<=` and sorting.
+//! The order table: values in ascending order, for `>=`, `<=` and sorting.
 //!
-//! A key is kind, attribute number, the first 64 bytes of the value's ordering form with zero
-//! bytes escaped, a terminator, and the id. Escape and terminator keep a value in front of its
-//! own extensions whatever the id behind it is.
+//! A key is kind, attribute number, the first 64 bytes of the value's ordering form with zero bytes
+//! escaped, a terminator, and the id. Escape and terminator sort a value before its own extensions,
+//! whatever the id.
 
 use schema::AttributeNumber;
 
@@ -11,20 +11,20 @@ use crate::id::{EntryId, ID_BYTES};
 use crate::index_set::IndexKind;
 use crate::lmdb::{Table, Transaction};
 
-/// Bytes of a value that take part in the order.
+/// Bytes of a value's ordering form that take part in the order.
 const VALUE_BYTES_MAX: usize = 64;
 const TERMINATOR: [u8; 2] = [0x00, 0x01];
 const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
-/// Kind and attribute number.
+/// Bytes of kind and attribute number.
 pub(crate) const ATTRIBUTE_BYTES: usize = 3;
 
-/// Writes the key of a value up to the id.
+/// Appends the key of a value up to the id.
 pub(crate) fn put_prefix(out: &mut Vec<u8>, base: AttributeNumber, normal: &[u8]) {
     out.extend_from_slice(&attribute_prefix(base));
     put_form(out, normal);
 }
 
-/// Writes what a key keeps of a value.
+/// Appends the part of a value's ordering form that a key keeps.
 pub(crate) fn put_form(out: &mut Vec<u8>, normal: &[u8]) {
     for byte in normal.iter().take(VALUE_BYTES_MAX) {
         match byte {
@@ -35,7 +35,7 @@ pub(crate) fn put_form(out: &mut Vec<u8>, normal: &[u8]) {
     out.extend_from_slice(&TERMINATOR);
 }
 
-/// Whether what a key keeps is all of the value.
+/// Returns whether a key keeps the whole value.
 pub(crate) fn is_whole(form: &[u8]) -> bool {
     let mut bytes = form.strip_suffix(&TERMINATOR).unwrap_or(form);
     let mut count = 0;
@@ -51,23 +51,23 @@ pub(crate) fn is_whole(form: &[u8]) -> bool {
     count < VALUE_BYTES_MAX
 }
 
-/// What all keys of an attribute begin with.
+/// The first bytes of all keys of an attribute.
 pub(crate) fn attribute_prefix(base: AttributeNumber) -> [u8; ATTRIBUTE_BYTES] {
     let [high, low] = base.0.to_be_bytes();
     [IndexKind::Ordering as u8, high, low]
 }
 
-/// Which values to walk over.
+/// The values to walk over, relative to a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Equal to the bound or greater.
+    /// Values equal to the bound or greater.
     From,
-    /// Equal to the bound or smaller.
+    /// Values equal to the bound or smaller.
     UpTo,
 }
 
 /// Calls `take` with the id of each value on one side of a bound until it returns false. Values
-/// that agree with the bound in their first 64 bytes are among them: the entry decides.
+/// that agree with the bound in their first 64 bytes are included: evaluation on the entry decides.
 pub(crate) fn walk(
     transaction: &Transaction,
     table: Table,
@@ -80,8 +80,8 @@ pub(crate) fn walk(
     walk_behind(transaction, table, base, bound, &[], |_, id| take(id))
 }
 
-/// The same, with the keys of rows, behind one of them that need not be there any more; without one
-/// from the beginning.
+/// Calls `take` with the key and the id of each row on one side of a bound, until it returns false.
+/// The walk begins behind the key `behind`, whose row may be gone, or at the first row.
 pub(crate) fn walk_behind(
     transaction: &Transaction,
     table: Table,

@@ -11,56 +11,57 @@ use crate::snapshot::Snapshot;
 /// One row of an ordering index: an entry has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderRow<'a> {
-    /// What the index keeps of the value, see [`order_form`]. Forms compare like the values as far
-    /// as they are kept.
+    /// The part of the value that the index keeps, see [`order_form`]. Forms compare like the
+    /// values as far as they are kept.
     pub form: &'a [u8],
-    /// Who has it.
+    /// Id of the entry that has the value.
     pub id: EntryId,
 }
 
 impl OrderRow<'_> {
-    /// Whether the form is all of the value: another value has another form.
+    /// Returns whether the form is the whole value, so that another value has another form.
     pub fn is_whole(&self) -> bool {
         is_whole(self.form)
     }
 }
 
-/// Appends what an ordering index keeps of a value, given in its ordering form.
+/// Appends the part of a value, given in its ordering form, that an ordering index keeps.
 pub fn order_form(normal: &[u8], out: &mut Vec<u8>) {
     put_form(out, normal);
 }
 
-/// Where a walk begins.
+/// The start of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderStart<'s> {
-    /// At the end it comes to first.
+    /// The first row in the direction of the walk.
     End,
-    /// Behind this row, in the direction of the walk.
+    /// The row behind this one, in the direction of the walk.
     Behind(&'s [u8], EntryId),
-    /// At the row of this form that it comes to first.
+    /// The first row with this form, in the direction of the walk.
     At(&'s [u8]),
 }
 
-/// See [`Snapshot::order_rows`].
+/// The iterator of [`Snapshot::order_rows`].
 pub struct OrderRows<'a> {
     cursor: Cursor<'a>,
     prefix: [u8; ATTRIBUTE_BYTES],
     backwards: bool,
-    /// What the first step seeks; `None` once it has.
+    /// The start to seek at the first step; `None` afterwards.
     start: Option<Start>,
 }
 
 struct Start {
     bound: Vec<u8>,
-    /// The bound itself is among the rows.
+    /// Whether the bound itself is among the rows.
     inclusive: bool,
 }
 
 impl<'a> Snapshot<'a> {
-    /// The rows of an ordering index from somewhere on.
+    /// Iterates over the rows of an ordering index from a start on.
     ///
     /// # Errors
-    /// What LMDB says. Each item: the same, and [`Error::Corrupt`] for a row that cannot be read.
+    /// Errors of LMDB. Each item: an error of LMDB, or [`Error::Corrupt`] for a row that cannot be
+    /// read.
     pub fn order_rows(
         &self,
         base: AttributeNumber,

@@ -1,7 +1,7 @@
 //! Postings: the holders of a key with very many of them, as Roaring bitmaps in chunks.
 //!
 //! A chunk holds the ids that agree in all but their low 16 bits. Presence and substring keys
-//! always stand here, equality and approximate keys once they have very many holders.
+//! always have postings, equality and approximate keys once they have very many holders.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as MapEntry;
@@ -18,7 +18,7 @@ pub(crate) const HOLDERS_MAX: u32 = 4096;
 
 /// The version byte of a chunk.
 const VERSION: u8 = 1;
-/// Version and cardinality.
+/// Bytes of version and cardinality.
 const HEADER_BYTES: usize = 3;
 /// Bytes of a key up to the chunk number.
 pub(crate) const PREFIX_BYTES: usize = 11;
@@ -28,13 +28,14 @@ pub(crate) const KEY_BYTES: usize = PREFIX_BYTES + 4;
 /// The key of a chunk.
 pub(crate) type ChunkKey = [u8; KEY_BYTES];
 
-/// What the keys of all chunks of a posting begin with.
+/// The first bytes of the keys of all chunks of an index key.
 pub(crate) fn prefix(key: &HashedKey) -> [u8; PREFIX_BYTES] {
     let [high, low] = key.base.to_be_bytes();
     prefix_of([key.kind as u8, high, low], key.hash)
 }
 
-/// The same of a kind and an attribute number, as they stand in keys, and a hash.
+/// The first bytes of the keys of all chunks, from kind and attribute number as they stand in keys,
+/// and a hash.
 pub(crate) fn prefix_of(owner: [u8; 3], hash: u64) -> [u8; PREFIX_BYTES] {
     let mut bytes = [0; PREFIX_BYTES];
     bytes[..3].copy_from_slice(&owner);
@@ -77,7 +78,7 @@ pub(crate) fn encode(bitmap: &mut RoaringBitmap, out: &mut Vec<u8>) {
         .expect("writing into memory does not fail");
 }
 
-/// How many ids a chunk holds, without decoding it.
+/// Number of ids of a chunk, read without decoding it.
 pub(crate) fn cardinality(value: &[u8]) -> Result<u64, Error> {
     match value {
         [VERSION, low, high, ..] => Ok(u64::from(u16::from_le_bytes([*low, *high])) + 1),
@@ -97,18 +98,18 @@ pub(crate) fn decode(value: &[u8]) -> Result<RoaringBitmap, Error> {
 }
 
 /// Chunks that a batch has changed and not written yet. Many writes of a batch change the same
-/// chunks (new entries have ids one behind the other), which are then encoded once.
+/// chunks (new entries have consecutive ids), which are then encoded once.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     /// An empty bitmap stands for a chunk to delete.
     chunks: BTreeMap<ChunkKey, RoaringBitmap>,
 }
 
-/// Chunks kept at most, of up to 8 KiB each.
+/// Chunks kept in memory at most, of up to 8 KiB each.
 const PENDING_MAX: usize = 4096;
 
 impl Pending {
-    /// The chunk of an id, for changing.
+    /// Returns the chunk of an id, to be changed.
     pub fn chunk(
         &mut self,
         transaction: &mut WriteTransaction,
@@ -131,7 +132,7 @@ impl Pending {
         }
     }
 
-    /// Writes all chunks.
+    /// Writes all pending chunks.
     pub fn flush(&mut self, transaction: &mut WriteTransaction, table: Table) -> Result<(), Error> {
         let mut value = Vec::new();
         for (key, mut bitmap) in std::mem::take(&mut self.chunks) {
@@ -151,7 +152,7 @@ impl Pending {
     }
 }
 
-/// All ids of a posting, as a batch that has `pending` chunks sees it.
+/// All ids of a posting, with the `pending` chunks of a batch in place of stored ones.
 pub(crate) fn ids(
     transaction: &Transaction,
     table: Table,
@@ -185,10 +186,10 @@ fn join(parts: &mut Vec<(u32, RoaringBitmap)>, chunk: u32, bitmap: RoaringBitmap
     }
 }
 
-/// Chunks whose cardinality an estimate reads at most.
+/// Number of chunks whose cardinality an estimate reads at most.
 const ESTIMATE_CHUNKS_MAX: u32 = 64;
 
-/// About how many ids a posting has: exact for up to 64 chunks (4 million entries), otherwise
+/// Approximate number of ids of a posting: exact for up to 64 chunks (4 million entries), otherwise
 /// extrapolated from the first ones.
 pub(crate) fn estimate(
     transaction: &Transaction,
@@ -213,7 +214,8 @@ pub(crate) fn estimate(
         }
         row = cursor.next()?;
     }
-    // Chunks that the batch made and the table does not have yet; others are near enough.
+    // Adds chunks that the batch made and the table lacks; for others the stored number is near
+    // enough.
     let of_batch = pending.into_iter().flat_map(|it| it.of(prefix));
     let new: u64 = if chunks == 0 {
         of_batch.map(|(_, it)| it.len()).sum()

@@ -1,10 +1,9 @@
-//! The file `checkpoint`: a state of the database that is on the disk whole, and where the log goes
-//! on from it.
+//! The file `checkpoint`: a state of the database whose pages are all on the disk, and the place in
+//! the log behind it.
 //!
-//! What is kept of the state is LMDB's meta record, which leads to everything else. A read
-//! transaction pinned on it keeps LMDB from using its pages for anything new; after a crash the
-//! record is put back into both of LMDB's slots, since whatever they hold may be newer than the
-//! pages it leads to.
+//! The state is kept as LMDB's meta record, which leads to all pages. A read transaction pinned on
+//! it keeps LMDB from reusing them; after a crash the record is put back into both of LMDB's slots,
+//! whose records may be newer than the pages on the disk.
 //!
 //! Invariant: the file has two slots, written in turn, so one of them is always whole.
 
@@ -21,7 +20,7 @@ use crate::data_folder::{DATABASE_FILE, sync_folder};
 use crate::error::Error;
 use crate::page_layout::{META_AT, META_BYTES, META_MAGIC, META_PAGE_SIZE_AT, META_TRANSACTION_AT};
 
-/// The name of the file.
+/// Name of the checkpoint file.
 pub(super) const CHECKPOINT_FILE: &str = "checkpoint";
 
 const MAGIC: &[u8; 8] = b"PandoChk";
@@ -29,17 +28,17 @@ const VERSION: u32 = 1;
 const SLOT_BYTES: usize = 4096;
 const SLOT_USED: usize = 72 + META_BYTES + 8;
 
-/// Where the database file says which log it belongs to: in page 0, behind all that LMDB writes
-/// there.
+/// Offset of the mark in the database file that names its log: in page 0, behind all that LMDB
+/// writes there.
 const MARK_AT: u64 = 2048;
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub id: LogId,
-    /// From 1; the greater one of the two slots counts.
+    /// Number of the checkpoint, from 1; of the two slots the greater one counts.
     pub number: u64,
-    /// The transaction whose state this is.
+    /// Id of the transaction whose state this is.
     pub transaction: u64,
     pub place: LogPlace,
     pub meta: [u8; META_BYTES],
@@ -95,14 +94,14 @@ impl Checkpoint {
     }
 }
 
-/// The file, open for writing.
+/// The checkpoint file, open for writing.
 #[derive(Debug)]
 pub(super) struct CheckpointFile {
     file: File,
 }
 
 impl CheckpointFile {
-    /// Makes the file with its first checkpoint. Until it has its name there is none.
+    /// Creates the file with its first checkpoint. The rename to its name makes it valid.
     pub fn create(folder: &Path, first: &Checkpoint) -> Result<CheckpointFile, Error> {
         let (path, new) = (path(folder), folder.join("checkpoint.new"));
         let created = || -> std::io::Result<File> {
@@ -116,7 +115,7 @@ impl CheckpointFile {
             Ok(file)
         };
         let file = created().map_err(|error| {
-            // Half a file is no checkpoint and can stay; that it cannot be removed is no news.
+            // An incomplete file is no checkpoint and may stay, so an error here is ignored.
             std::fs::remove_file(&new).unwrap_or_default();
             Error::system("making the checkpoint file")(error)
         })?;
@@ -124,7 +123,7 @@ impl CheckpointFile {
         Ok(CheckpointFile { file })
     }
 
-    /// A file that stands for one.
+    /// Returns a checkpoint file that writes to `file`.
     #[cfg(test)]
     pub fn of(file: File) -> CheckpointFile {
         CheckpointFile { file }
@@ -141,8 +140,8 @@ impl CheckpointFile {
     }
 }
 
-/// A sync that failed for want of room is no want of room: after it nobody knows what the disk
-/// holds, so it must not be tried again.
+/// Turns a sync that failed for want of room into a failure that ends writing: after it the content
+/// of the disk is unknown, so it must not be tried again.
 pub(super) fn failed_sync(doing: &'static str, error: Error) -> Error {
     match error {
         Error::Full => Error::System {
@@ -161,12 +160,12 @@ fn path(folder: &Path) -> PathBuf {
     folder.join(CHECKPOINT_FILE)
 }
 
-/// Whether the folder has a checkpoint, i.e. was not closed.
+/// Returns whether the folder has a checkpoint, which means that it was not closed.
 pub(crate) fn exists(folder: &Path) -> bool {
     path(folder).exists()
 }
 
-/// The newest checkpoint of a folder, if it has any.
+/// Returns the newest checkpoint of a folder, if any.
 pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     let bytes = match std::fs::read(path(folder)) {
         Ok(bytes) => bytes,
@@ -180,12 +179,13 @@ pub(super) fn read(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     })
 }
 
-/// The meta record that the next start goes back to, if the folder has a checkpoint.
+/// Returns the meta record of the state that the next start goes back to, if the folder has a
+/// checkpoint.
 pub(crate) fn meta(folder: &Path) -> Result<Option<[u8; META_BYTES]>, Error> {
     Ok(read(folder)?.map(|it| it.meta))
 }
 
-/// Removes the checkpoint: from now on the database file stands for itself.
+/// Removes the checkpoint: from now on the database file is complete by itself.
 pub(super) fn remove(folder: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path(folder)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -196,8 +196,8 @@ pub(super) fn remove(folder: &Path) -> Result<(), Error> {
     sync_folder(folder)
 }
 
-/// LMDB's meta record of the newest transaction, which must be this one: the caller sees to it
-/// that none is committed meanwhile.
+/// Returns LMDB's meta record of the newest transaction, which must be `transaction`: the caller
+/// prevents commits meanwhile.
 pub(crate) fn meta_of(folder: &Path, transaction: u64) -> Result<[u8; META_BYTES], Error> {
     let file = File::open(folder.join(DATABASE_FILE));
     let file = file.map_err(Error::system("opening the database file"))?;
@@ -212,7 +212,7 @@ pub(crate) fn meta_of(folder: &Path, transaction: u64) -> Result<[u8; META_BYTES
     Ok(meta)
 }
 
-/// Writes into the database file which log it belongs to, and syncs it.
+/// Writes the id of the log into the database file, and syncs the file.
 pub(super) fn mark(folder: &Path, id: LogId) -> Result<(), Error> {
     let file = File::options().write(true).open(folder.join(DATABASE_FILE));
     let marked = file.and_then(|file| {
@@ -222,7 +222,7 @@ pub(super) fn mark(folder: &Path, id: LogId) -> Result<(), Error> {
     marked.map_err(Error::system("marking the database file"))
 }
 
-/// Whether the database file says that it belongs to this log.
+/// Returns whether the database file is marked with this log's id.
 pub(super) fn is_marked(folder: &Path, id: LogId) -> Result<bool, Error> {
     let file = File::open(folder.join(DATABASE_FILE));
     let mut mark = [0; 16];
@@ -231,7 +231,7 @@ pub(super) fn is_marked(folder: &Path, id: LogId) -> Result<bool, Error> {
     Ok(mark == id)
 }
 
-/// Makes the checkpoint's state the newest one of the database file, which nobody has open.
+/// Makes the checkpoint's state the newest one of the database file, which no process has open.
 pub(super) fn restore(folder: &Path, checkpoint: &Checkpoint) -> Result<(), Error> {
     let opening = Error::system("opening the database file");
     let file = File::options()
@@ -254,8 +254,8 @@ pub(super) fn restore(folder: &Path, checkpoint: &Checkpoint) -> Result<(), Erro
     put_back(&file, &checkpoint.meta)
 }
 
-/// Makes the state that a meta record leads to the newest one of a database file, which nobody has
-/// open. The caller has kept its pages from being used again.
+/// Makes the state of a meta record the newest one of a database file, which no process has open.
+/// The caller has kept its pages from reuse.
 pub(crate) fn put_meta_back(folder: &Path, meta: &[u8; META_BYTES]) -> Result<(), Error> {
     let file = File::options().write(true).open(folder.join(DATABASE_FILE));
     let file = file.map_err(Error::system("opening the database file"))?;
@@ -272,7 +272,7 @@ fn put_back(file: &File, meta: &[u8; META_BYTES]) -> Result<(), Error> {
     put_back.map_err(Error::system("going back to the checkpoint"))
 }
 
-/// The meta record of the page that begins at this byte.
+/// Reads the meta record of the page at this byte offset.
 fn meta_at(file: &File, page: u64) -> Result<[u8; META_BYTES], Error> {
     let mut meta = [0; META_BYTES];
     let read = file.read_exact_at(&mut meta, page + META_AT);

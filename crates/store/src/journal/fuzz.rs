@@ -1,4 +1,4 @@
-//! Fuzz body: what stands in the files of the log besides the content of records.
+//! Fuzz body: the files of the log, except the content of records.
 
 use super::checkpoint::Checkpoint;
 use super::segment::{Header, PAGE_BYTES, RECORD_HEADER_BYTES, RecordHeader, encode_record};
@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Bytes of a segment's header and of a checkpoint before their checksums.
 const SUMMED: [usize; 2] = [40, 208];
 
-/// Headers of segments and records, checkpoints, names of files. No mutation gets past a checksum,
-/// so each is read with the right one, too.
+/// Decodes headers of segments and records, checkpoints, and file names. No mutation gets past a
+/// checksum, so each is also read with the right checksum.
 pub fn log(bytes: &[u8]) {
     pages(bytes);
     for summed in SUMMED {
@@ -32,7 +32,7 @@ pub fn log(bytes: &[u8]) {
     }
 }
 
-/// What decodes encodes to what decodes to the same.
+/// Checks that a decoded page encodes to bytes that decode to an equal value.
 fn pages(bytes: &[u8]) {
     if let Some(header) = Header::decode(bytes) {
         assert_eq!(Header::decode(&header.encode()), Some(header));
@@ -49,7 +49,7 @@ mod tests {
     use crate::journal::log::LogPlace;
     use crate::page_layout::META_BYTES;
 
-    /// The seeds are what is really written, so what counts as its length is right here.
+    /// The seeds are real files, so they prove the lengths in [`SUMMED`].
     #[test]
     fn what_is_summed_is_known() {
         let header = Header {

@@ -1,5 +1,5 @@
-//! Writing the log: segments that have all their blocks before a record comes, records one after
-//! another, the last of which can be taken back.
+//! Writing the log: segments whose blocks are allocated before a record is written, and records in
+//! sequence, the last of which can be taken back.
 
 use crate::private;
 use std::collections::VecDeque;
@@ -12,21 +12,21 @@ use super::segment::{Header, LogId, PAGE_BYTES, encode_record, file_name, record
 use crate::data_folder::sync_folder;
 use crate::error::Error;
 
-/// The first segment: a node that writes little gives little away.
+/// Bytes of the first segment: small, for nodes that write little.
 pub(super) const SEGMENT_BYTES_MIN: u64 = 1 << 20;
-/// Bytes that a log and its checkpoint take at least.
+/// Smallest size of a log with its checkpoint, in bytes.
 pub(crate) const BYTES_MIN: usize = SEGMENT_BYTES_MIN as usize + (8 << 10);
-/// Each segment is twice as long as the one before, up to this.
+/// Bytes of a segment at most; each is twice as long as the one before, up to this.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
-/// Segments kept to be used again, which spares writing zeros.
+/// Old segments kept for reuse at most, which saves writing zeros.
 const SPARES_MAX: usize = 2;
 
-/// A place in the log: where a record begins.
+/// The position of a record in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LogPlace {
     /// Number of the segment.
     pub segment: u64,
-    /// Byte in it.
+    /// Offset in the segment, in bytes.
     pub offset: u64,
     /// Sequence number of the record.
     pub sequence: u64,
@@ -37,17 +37,17 @@ pub(crate) struct LogPlace {
 pub(super) struct Log {
     folder: PathBuf,
     id: LogId,
-    /// All segments there are with their lengths; the last is being written.
+    /// Number and length of each segment; the last is being written.
     segments: VecDeque<(u64, u64)>,
     file: Arc<File>,
     seed: u64,
     next: LogPlace,
-    /// The place of the last record, as long as it can be taken back.
+    /// The place of the last record while it can be taken back.
     last: Option<LogPlace>,
     spares: Vec<(PathBuf, u64)>,
 }
 
-/// Bytes on their way to the file.
+/// An encoded record with its place in the file, not yet written.
 #[derive(Debug)]
 pub(super) struct Staged {
     pub file: Arc<File>,
@@ -55,17 +55,18 @@ pub(super) struct Staged {
     pub bytes: Vec<u8>,
 }
 
-/// Why a record is not durable.
+/// The reason why a record is not durable.
 #[derive(Debug)]
 pub(super) enum Unwritten {
-    /// The system did not take all of it, so that its checksum fits nothing: it is no record.
+    /// The system took only a part of the record, whose checksum is then wrong: the log has no such
+    /// record.
     Part(std::io::Error),
-    /// The sync failed, and nobody knows what the disk holds.
+    /// The sync failed: whether the disk has the record is unknown.
     Unsynced(std::io::Error),
 }
 
 impl Staged {
-    /// Writes and syncs them.
+    /// Writes and syncs the record.
     pub fn write(&self) -> Result<(), Unwritten> {
         let written = self.file.write_all_at(&self.bytes, self.offset);
         written.map_err(Unwritten::Part)?;
@@ -106,20 +107,21 @@ impl Log {
         self.id
     }
 
-    /// Bytes of all files, those kept to be used again included.
+    /// Bytes of all files, segments kept for reuse included.
     pub fn bytes(&self) -> u64 {
         let segments: u64 = self.segments.iter().map(|(_, length)| length).sum();
         segments + self.spares.iter().map(|(_, length)| length).sum::<u64>()
     }
 
-    /// Where the next record goes.
+    /// Place of the next record.
     pub fn place(&self) -> LogPlace {
         self.next
     }
 
-    /// Gives a record its place. `buffer` is memory to use. The caller writes what comes back.
+    /// Encodes a record for the next place, into the memory of `buffer`. The caller writes the
+    /// result.
     pub fn stage(&mut self, content: &[u8], mut buffer: Vec<u8>) -> Result<Staged, Error> {
-        // Whatever happens now, the record before is not the last any more.
+        // From here on the previous record can no longer be taken back.
         self.keep();
         let bytes = record_bytes(content.len() as u64);
         let (_, length) = *self.segments.back().expect("a log has a segment");
@@ -138,25 +140,25 @@ impl Log {
         })
     }
 
-    /// Writes to another file from now on.
+    /// Replaces the file being written by `file`.
     #[cfg(test)]
     pub fn write_to(&mut self, file: File) {
         self.file = Arc::new(file);
     }
 
-    /// The last record stays.
+    /// Confirms the last record: it can no longer be taken back.
     pub fn keep(&mut self) {
         self.last = None;
     }
 
-    /// The last record need not be there: the next one takes its place. Until then it may be read.
+    /// Lets the next record overwrite the last one, which a reader may still find until then.
     pub fn rewind(&mut self) {
         if let Some(last) = self.last.take() {
             self.next = last;
         }
     }
 
-    /// The last record must never be read again.
+    /// Destroys the last record, so that no reader finds it again.
     pub fn retract(&mut self) -> Result<(), Error> {
         if let Some(last) = self.last {
             let zeros = [0; PAGE_BYTES as usize];
@@ -168,7 +170,7 @@ impl Log {
         Ok(())
     }
 
-    /// Segments before this one are needed no more.
+    /// Drops the segments before this one, or keeps them for reuse.
     pub fn release_before(&mut self, segment: u64) -> Result<(), Error> {
         while let Some((number, length)) = self.segments.front().copied()
             && number < segment
@@ -216,7 +218,7 @@ impl Log {
     }
 }
 
-/// Removes a folder with what is in it, if it is there.
+/// Removes a folder with its content, if it exists.
 pub(super) fn remove_folder(folder: &Path) -> Result<(), Error> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -226,7 +228,8 @@ pub(super) fn remove_folder(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// A segment of the usual length; where there is no room for it, one that is just long enough.
+/// Creates a segment of the usual length or, where there is no room for it, one of the length
+/// needed.
 fn create_what_fits(path: &Path, usual: u64, needed: u64) -> Result<(File, u64), Error> {
     let length = usual.max(needed);
     match create_segment(path, length) {
@@ -243,8 +246,8 @@ fn create_what_fits(path: &Path, usual: u64, needed: u64) -> Result<(File, u64),
     }
 }
 
-/// A file of zeros that has all its blocks, so that writing a record into it moves no metadata and
-/// needs no room.
+/// Creates a file of zeros with all its blocks allocated, so that writing a record into it changes
+/// no metadata and needs no room.
 fn create_segment(path: &Path, length: u64) -> Result<File, Error> {
     let filled = || -> std::io::Result<File> {
         let mut options = private::options();
@@ -260,7 +263,7 @@ fn create_segment(path: &Path, length: u64) -> Result<File, Error> {
         Ok(file)
     };
     filled().map_err(|error| {
-        // What the disk took of it is room for others; that it cannot be removed is no news.
+        // The file must give back the blocks that it got; an error of the removal is ignored.
         std::fs::remove_file(path).unwrap_or_default();
         Error::system("making a segment of the log")(error)
     })

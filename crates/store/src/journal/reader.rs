@@ -1,5 +1,4 @@
-//! Reading a log back: whole records in their order up to the last one, and proof that nothing
-//! follows.
+//! Reading a log back: whole records in order up to the last one, and proof that no record follows.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,13 +11,13 @@ use super::segment::{
 };
 use crate::error::Error;
 
-/// Reads records from a place on.
+/// Reads records from a place in the log on.
 #[derive(Debug)]
 pub(super) struct LogReader {
     folder: PathBuf,
     id: LogId,
     segment: Option<Segment>,
-    /// Where the next record is, if there is one.
+    /// Place at which the next record begins, if there is one.
     next: LogPlace,
 }
 
@@ -30,7 +29,7 @@ struct Segment {
 }
 
 impl LogReader {
-    /// Reads from `place` on. The segment of that place must be there.
+    /// Returns a reader from `place` on. The segment of that place must exist.
     pub fn new(folder: &Path, id: LogId, place: LogPlace) -> Result<LogReader, Error> {
         let segment = open_segment(folder, id, place.segment)?;
         if segment.is_none() {
@@ -52,10 +51,10 @@ impl LogReader {
         self.next.sequence
     }
 
-    /// The content of the next record, `None` after the last one.
+    /// Returns the content of the next record, `None` after the last one.
     ///
     /// # Errors
-    /// The log cannot be read, or a later record is whole although this one is not.
+    /// The log cannot be read, or a later record is whole although the next one is not.
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         if let Some(segment) = &self.segment
             && let Some((sequence, content)) = segment.record(self.next.offset)?
@@ -82,8 +81,8 @@ impl LogReader {
         Ok(None)
     }
 
-    /// A record that cannot be read is the torn end only if nothing whole comes after it: the
-    /// writer syncs each record before it begins the next.
+    /// Fails if a whole record comes after one that cannot be read: the writer syncs each record
+    /// before it begins the next, so only the last one can be torn.
     fn refuse_later_records(&self) -> Result<(), Error> {
         let refuse = |number: u64, offset: u64, sequence: u64| {
             Err(Error::corrupt_log(format!(
@@ -112,7 +111,7 @@ impl LogReader {
 }
 
 impl Segment {
-    /// The record that begins at this byte, if one does.
+    /// Returns the record that begins at this byte offset, if one does.
     fn record(&self, offset: u64) -> Result<Option<(u64, Vec<u8>)>, Error> {
         let Some(room) = self.length.checked_sub(offset) else {
             return Ok(None);
@@ -126,14 +125,14 @@ impl Segment {
         if header.checksum == 0 && header.length == 0 || record_bytes(header.length) > room {
             return Ok(None);
         }
-        // Not more than the segment holds, whatever the length says.
+        // The length may be wrong: no more is read than the segment holds.
         let mut content = vec![0; header.length as usize];
         self.read(&mut content, offset + RECORD_HEADER_BYTES as u64)?;
         let fits = header.fits(self.seed, &content);
         Ok(fits.then_some((header.sequence, content)))
     }
 
-    /// The first whole record from this byte on that has a greater sequence number.
+    /// Returns the first whole record from this offset on with a greater sequence number.
     fn later(&self, from: u64, sequence: u64) -> Result<Option<(u64, u64)>, Error> {
         let mut offset = from;
         while offset + PAGE_BYTES <= self.length {
@@ -153,7 +152,7 @@ impl Segment {
     }
 }
 
-/// Opens a segment; `None` if it is missing or of another log.
+/// Opens a segment; `None` if it is missing or belongs to another log.
 fn open_segment(folder: &Path, id: LogId, number: u64) -> Result<Option<Segment>, Error> {
     let file = match File::open(folder.join(file_name(number))) {
         Ok(file) => file,
@@ -179,7 +178,7 @@ fn open_segment(folder: &Path, id: LogId, number: u64) -> Result<Option<Segment>
     }))
 }
 
-/// The numbers of the segments after this one, in order.
+/// Returns the numbers of the segments after this one, ascending.
 fn later_segments(folder: &Path, after: u64) -> Result<Vec<u64>, Error> {
     let mut numbers = Vec::new();
     for file in std::fs::read_dir(folder).map_err(Error::system("listing the log"))? {

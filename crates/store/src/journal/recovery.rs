@@ -1,4 +1,4 @@
-//! After a crash: back to the checkpoint, and forward again through the log.
+//! Recovery after a crash: back to the checkpoint, and forward again through the log.
 
 use std::path::Path;
 
@@ -13,24 +13,26 @@ use crate::shared::Durability;
 use crate::state::{STATE_KEY, State};
 use crate::store::{Store, StoreOptions, whole_file};
 
-/// A store at its checkpoint, with the records that came after it. The owner executes them in one
-/// transaction each and then calls [`Recovery::finish`]; a crash before that begins anew.
+/// A store at its checkpoint, with the records that came after it. The owner executes each in a
+/// transaction of its own and then calls [`Recovery::finish`]; after another crash recovery begins
+/// anew.
 #[derive(Debug)]
 pub struct Recovery {
     reader: LogReader,
-    /// Before the store: the pin ends before the environment may close.
+    /// The pin stands before the store: it ends before the environment may close.
     pin: ReadTransaction,
     store: Store,
     finished: bool,
 }
 
 impl Store {
-    /// As [`Store::open`], also when the folder was not closed: then the store stands at its last
-    /// checkpoint, and nothing may be done with it before the recovery is finished.
+    /// Opens a store as [`Store::open`] does, and also a folder that was not closed: then the store
+    /// stands at its last checkpoint, and nothing else may be done with it before the recovery is
+    /// finished.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`Error::Corrupt`] when checkpoint, log and database do not belong
-    /// together.
+    /// The errors of [`Store::open`]; [`Error::Corrupt`] when checkpoint, log and database do not
+    /// belong together.
     pub fn recover(folder: &Path) -> Result<(Store, Option<Recovery>), Error> {
         whole_file(folder)?;
         let lock = lock_folder(folder)?;
@@ -41,11 +43,11 @@ impl Store {
     }
 
     /// Refuses a folder that was not closed and whose log ends before a write that the database
-    /// says was acknowledged. To be asked before [`Store::recover`], which forgets the evidence.
+    /// knows was acknowledged. Must come before [`Store::recover`], which overwrites the evidence.
     /// `position_of` reads the position in a record.
     ///
     /// # Errors
-    /// [`Error::LostRecords`], [`Error::Locked`], or the log cannot be read.
+    /// [`Error::LostRecords`], [`Error::Locked`]; the log cannot be read.
     pub fn refuse_lost_records(
         folder: &Path,
         position_of: impl Fn(&[u8]) -> Option<u64>,
@@ -58,7 +60,7 @@ impl Store {
     }
 }
 
-/// Puts the folder's database back to its checkpoint, if it has one. Nobody has it open.
+/// Puts the folder's database back to its checkpoint, if there is one. No process has it open.
 fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     let Some(checkpoint) = checkpoint::read(folder)? else {
         return Ok(None);
@@ -67,12 +69,12 @@ fn go_back(folder: &Path) -> Result<Option<Checkpoint>, Error> {
     Ok(Some(checkpoint))
 }
 
-/// Refuses a log that ends before the position that the database says was reached: a commit comes
-/// after the sync of its record, so that record was acknowledged, and is damaged now. Without this
-/// it would be taken for the end that a crash tears. `position_of` reads the position in a record.
+/// Refuses a log that ends before the position that the database reached: a commit follows the sync
+/// of its record, so that record was acknowledged and is damaged now. Without this check it would
+/// look like the torn end of a crash. `position_of` reads the position in a record.
 ///
-/// Costs a look at the log from the checkpoint on. Nothing is known when the crash took the newest
-/// pages of the database too.
+/// Reads the log from the checkpoint on. Damage goes unnoticed when the crash also took the newest
+/// pages of the database.
 fn refuse_lost(folder: &Path, position_of: impl Fn(&[u8]) -> Option<u64>) -> Result<(), Error> {
     let Some(checkpoint) = checkpoint::read(folder)? else {
         return Ok(());
@@ -82,7 +84,7 @@ fn refuse_lost(folder: &Path, position_of: impl Fn(&[u8]) -> Option<u64>) -> Res
         return Ok(());
     };
     if !checkpoint::is_marked(folder, checkpoint.id)? {
-        // Another database file: going back to the checkpoint tells of it.
+        // The database file is another log's: going back to the checkpoint reports that.
         return Ok(());
     }
     let mut reader = LogReader::new(&folder.join(LOG_FOLDER), checkpoint.id, checkpoint.place)?;
@@ -106,7 +108,7 @@ fn refuse_lost(folder: &Path, position_of: impl Fn(&[u8]) -> Option<u64>) -> Res
 }
 
 impl Recovery {
-    /// Begins with a store that was just opened on its checkpoint, which `pin` holds.
+    /// Begins with a store just opened at its checkpoint, which `pin` holds.
     fn new(
         store: &Store,
         pin: ReadTransaction,
@@ -133,18 +135,19 @@ impl Recovery {
         })
     }
 
-    /// The next record, as it was appended; `None` after the last one.
+    /// Returns the content of the next record; `None` after the last one.
     ///
     /// # Errors
-    /// The log cannot be read, or has a hole.
+    /// The log cannot be read, or lacks a record.
     pub fn next_record(&mut self) -> Result<Option<Vec<u8>>, Error> {
         self.reader.next()
     }
 
-    /// All records have been executed and committed: syncs everything and ends the log.
+    /// Ends the recovery, all records being executed and committed: syncs the database and ends the
+    /// log.
     ///
     /// # Errors
-    /// What the system says; the next start begins anew then.
+    /// Errors of the operating system; the next start then begins the recovery anew.
     pub fn finish(mut self) -> Result<(), Error> {
         seal(&self.store)?;
         self.finished = true;
@@ -156,7 +159,7 @@ impl Recovery {
 
 impl Drop for Recovery {
     fn drop(&mut self) {
-        // Half way the store is good for nothing: what is missing was acknowledged.
+        // An unfinished recovery lacks acknowledged writes, so the store is halted.
         if !self.finished {
             self.store.shared.set_durability(Durability::Halted);
         }

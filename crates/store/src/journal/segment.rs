@@ -2,28 +2,28 @@
 //!
 //! Invariants:
 //! - no two records share a page, so writing one can never tear another that is durable already;
-//! - a checksum depends on the log's identifier and the segment's number: what a reused file still
-//!   holds from its former life never reads as a record.
+//! - a checksum depends on the log's identifier and the segment's number: old content of a reused
+//!   file never reads as a record.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// The unit in which disks are written.
+/// Bytes of a page, the unit in which disks write.
 pub(super) const PAGE_BYTES: u64 = 4096;
-/// Checksum, length and sequence number before a record's content.
+/// Bytes of checksum, length and sequence number, before a record's content.
 pub(super) const RECORD_HEADER_BYTES: usize = 24;
 
 const MAGIC: &[u8; 8] = b"PandoLog";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 48;
 
-/// Tells one log from another: random, new each time a log begins.
+/// Identifier of a log: random, new for each log.
 pub(crate) type LogId = [u8; 16];
 
-/// What the first page of a segment says.
+/// Content of the first page of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub id: LogId,
-    /// From 1, one more for each segment of the log.
+    /// Number of the segment in its log, from 1.
     pub number: u64,
 }
 
@@ -41,7 +41,7 @@ impl Header {
         page
     }
 
-    /// `None` for a page that is no header of this version.
+    /// Decodes a header; `None` for a page that is no header of this version.
     pub fn decode(page: &[u8]) -> Option<Header> {
         let bytes = page.get(..HEADER_BYTES)?;
         let known = bytes.starts_with(MAGIC) && bytes[8..12] == VERSION.to_le_bytes();
@@ -54,7 +54,7 @@ impl Header {
         })
     }
 
-    /// What the checksums of this segment's records depend on.
+    /// Seed of the checksums of this segment's records.
     pub fn seed(&self) -> u64 {
         let mut bytes = [0; 24];
         bytes[..16].copy_from_slice(&self.id);
@@ -63,17 +63,17 @@ impl Header {
     }
 }
 
-/// The name of a segment's file.
+/// Returns the file name of a segment.
 pub(super) fn file_name(number: u64) -> String {
     format!("{number:08}.log")
 }
 
-/// The number in the name of a segment's file.
+/// Returns the number of a segment by its file name; `None` for other files.
 pub(super) fn number_of(file_name: &str) -> Option<u64> {
     file_name.strip_suffix(".log")?.parse().ok()
 }
 
-/// Bytes a record takes in its segment: whole pages.
+/// Bytes that a record takes in its segment: whole pages.
 pub(super) fn record_bytes(content: u64) -> u64 {
     content
         .saturating_add(RECORD_HEADER_BYTES as u64)
@@ -81,7 +81,7 @@ pub(super) fn record_bytes(content: u64) -> u64 {
         .saturating_mul(PAGE_BYTES)
 }
 
-/// Puts a record into `out`, which is emptied first, as it will stand in the file.
+/// Encodes a record as it stands in the file into `out`, whose old content is dropped.
 pub(super) fn encode_record(seed: u64, sequence: u64, content: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 8]);
@@ -93,7 +93,7 @@ pub(super) fn encode_record(seed: u64, sequence: u64, content: &[u8], out: &mut 
     out.resize(record_bytes(content.len() as u64) as usize, 0);
 }
 
-/// The header of a record; nothing in it is to be believed before the checksum is compared.
+/// The header of a record; its fields are trusted only after its checksum has been compared.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordHeader {
     pub checksum: u64,
@@ -111,7 +111,7 @@ impl RecordHeader {
         }
     }
 
-    /// Whether this is the header of a record with this content.
+    /// Returns whether this is the header of a record with this content.
     pub fn fits(&self, seed: u64, content: &[u8]) -> bool {
         let mut hash = Xxh3::with_seed(seed);
         hash.update(&self.length.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Reading the log while it is written: for a copy of the database that catches up with it.
+//! Reading the log while it is written, for a copy of the database that catches up.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::reader::LogReader;
 use super::segment::LogId;
 use crate::error::Error;
 
-/// The records from some place on. The journal keeps their segments as long as it holds them.
+/// Reader of the records from a place on. The journal keeps their segments while it holds them.
 #[derive(Debug)]
 pub struct LogTail {
     reader: LogReader,
@@ -19,9 +19,9 @@ impl LogTail {
         Ok(LogTail { reader })
     }
 
-    /// The next record; `None` when it would be the one with the sequence number `end`, which the
-    /// journal told after a commit. Later records may be taken back still, so they are not looked
-    /// at.
+    /// Returns the next record before the sequence number `end`, which
+    /// [`Journal::end`](crate::Journal::end) returned after a commit; `None` at `end`. Later
+    /// records may still be taken back, so they are not read.
     ///
     /// # Errors
     /// The log cannot be read.

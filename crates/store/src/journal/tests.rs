@@ -1,5 +1,5 @@
 //! Power cuts: every page written since the last sync may be old or new, the log may end anywhere
-//! after the last synced record, and what was acknowledged is there.
+//! after the last synced record; all acknowledged writes must survive.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn execute(store: &Store, position: u64) {
     batch.commit().unwrap();
 }
 
-/// Checks that exactly the writes up to the position are there.
+/// Checks that the store has exactly the writes up to its position, and returns the position.
 fn verify(store: &Store) -> u64 {
     let mut reader = store.reader().unwrap();
     let snapshot = reader.snapshot().unwrap();
@@ -140,14 +140,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Each page from the one file or the other.
+/// Returns a file image with each page from one of two images.
 fn mix(old: &[u8], new: &[u8], numbers: &mut Numbers) -> Vec<u8> {
-    // All pages but a few from one side is as likely as half and half.
+    // A mix with few pages of one side is as likely as one of equal halves.
     let share = [1, 10, 50, 90, 99][numbers.below(5) as usize];
     let mut mixed = Vec::with_capacity(new.len());
     for (at, page) in new.chunks(PAGE).enumerate() {
         let former = old.get(at * PAGE..at * PAGE + page.len());
-        // A page the file did not have yet: allocated, never written.
+        // The file did not have this page before: it is allocated and never written.
         let former = former.map_or_else(|| vec![0; page.len()], <[u8]>::to_vec);
         match numbers.below(100) < share {
             true => mixed.extend_from_slice(page),
@@ -181,7 +181,8 @@ fn any_mix_of_old_and_new_pages_recovers() {
                 writer.write();
             }
         }
-        // Nobody writes between the sync and the copy: this is what the disk holds for certain.
+        // No write comes between the sync and the copy, so the copy is what the disk holds for
+        // certain.
         writer.journal.checkpoint().unwrap();
         let synced = fs::read(folder.path().join(DATABASE_FILE)).unwrap();
         for _ in 0..1 + numbers.below(150) {
@@ -219,7 +220,7 @@ fn a_checkpoint_under_way_leaves_the_one_before() {
     let after = fs::read(folder.path().join("checkpoint")).unwrap();
     let newest = fs::read(folder.path().join(DATABASE_FILE)).unwrap();
     for _ in 0..20 {
-        // The new slot torn at any byte; the database anywhere between.
+        // The new slot is torn at any byte; the database is any mix of old and new pages.
         let crashed = TempDir::new().unwrap();
         copy(before.path(), crashed.path());
         let mut file = fs::read(before.path().join("checkpoint")).unwrap();
@@ -243,7 +244,7 @@ fn a_torn_end_loses_nothing_that_was_synced() {
         writer.write();
     }
     let synced = writer.journal.open.as_ref().unwrap().log.place();
-    // A record on its way when the power fails.
+    // The record is on its way when the power fails.
     writer.append();
     writer.journal.sync().unwrap();
     let end = writer.journal.open.as_ref().unwrap().log.place();
@@ -325,7 +326,7 @@ fn a_hole_is_an_error_and_not_a_loss() {
         error.to_string().contains("record 1 cannot be read"),
         "{error}"
     );
-    // A missing segment too.
+    // A missing segment is also found.
     copy(folder.path(), crashed.path());
     fs::remove_file(&first).unwrap();
     let error = recover(crashed.path()).unwrap_err();
@@ -341,7 +342,7 @@ fn a_record_taken_back_is_never_read() {
         writer.append();
         match round % 2 {
             0 => writer.journal.retract().unwrap(),
-            // As if it changed nothing: the next record takes its place.
+            // The record counts as one that changed nothing: the next one takes its place.
             _ => writer.journal.rewind().unwrap(),
         }
     }
@@ -400,7 +401,7 @@ fn what_was_not_closed_is_not_just_opened() {
     writer.write();
     let store = writer.store.clone();
     drop(writer);
-    // Without the journal's pins nothing may be committed.
+    // Without the journal's pins no commit is allowed.
     assert!(matches!(store.begin(&indexes()), Err(Error::Halted { .. })));
     drop(store);
     let opened = Store::open(folder.path());
@@ -408,7 +409,7 @@ fn what_was_not_closed_is_not_just_opened() {
         matches!(opened, Err(Error::Unrecovered { .. })),
         "{opened:?}"
     );
-    // Another database in its place.
+    // Another database takes its place.
     let other = TempDir::new().unwrap();
     Store::create(other.path()).unwrap().close();
     let crashed = TempDir::new().unwrap();
@@ -423,7 +424,7 @@ fn what_was_not_closed_is_not_just_opened() {
     assert_eq!(recover(folder.path()).unwrap(), 1);
 }
 
-/// A folder with a few records, to be damaged.
+/// Returns a folder with a few records, to be damaged.
 fn sample() -> TempDir {
     let folder = TempDir::new().unwrap();
     let mut writer = Writer::new(folder.path());
@@ -436,8 +437,8 @@ fn sample() -> TempDir {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Junk anywhere in log or checkpoint gives an error or a prefix of the records, never others
-    /// and never a panic.
+    /// Junk anywhere in log or checkpoint gives an error or a prefix of the records, never other
+    /// records and never a panic.
     #[test]
     fn junk_never_reads_as_records(
         at in 0_usize..PAGE * 12,

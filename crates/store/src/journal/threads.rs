@@ -1,5 +1,5 @@
-//! The two threads of a journal: one writes records while they are being executed, one makes
-//! checkpoints. Both end when the journal is dropped.
+//! The two threads of a journal: one writes records while they are executed, one makes checkpoints.
+//! Both end when the journal is dropped.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::store::Store;
 pub(super) struct Syncer {
     jobs: Option<Sender<Staged>>,
     results: Receiver<Written>,
-    /// Of a record that was written on the caller's thread.
+    /// Outcome of a record that the caller's thread wrote.
     own: Option<Written>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Memory to use again, and how it went.
+/// The buffer of a written record, for reuse, and the outcome of the write.
 type Written = (Vec<u8>, Result<(), Unwritten>);
 
 impl Syncer {
@@ -47,7 +47,7 @@ impl Syncer {
         })
     }
 
-    /// Writes on the thread.
+    /// Writes a record on the thread.
     pub fn send(&mut self, staged: Staged) -> Result<(), Error> {
         let sent = self.jobs.as_ref().map(|jobs| jobs.send(staged));
         match sent {
@@ -56,14 +56,14 @@ impl Syncer {
         }
     }
 
-    /// Writes here and now.
+    /// Writes a record on the caller's thread.
     pub fn write(&mut self, staged: Staged) -> Result<(), Error> {
         let written = staged.write();
         self.own = Some((staged.bytes, written));
         Ok(())
     }
 
-    /// Waits for the record that was sent or written last.
+    /// Waits for the record passed last, and returns its outcome.
     pub fn wait(&mut self) -> Written {
         let own = self.own.take();
         own.or_else(|| self.results.recv().ok()).unwrap_or_else(|| {
@@ -80,7 +80,7 @@ impl Drop for Syncer {
     }
 }
 
-/// Makes checkpoints, at most one at a time, and holds the pin of the one in force.
+/// Makes checkpoints, at most one at a time, and holds the pin of the checkpoint in force.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     jobs: Option<Sender<Job>>,
@@ -89,7 +89,7 @@ pub(super) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A checkpoint to be made: its pin, itself, and the files to be synced before.
+/// A checkpoint to make: its pin, its content, and the files to sync before.
 type Job = (ReadTransaction, Checkpoint, Vec<Arc<File>>);
 
 impl Checkpointer {
@@ -104,7 +104,8 @@ impl Checkpointer {
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
             .spawn(move || {
-                // Pins of checkpoints that failed stay too: which is in force is not known.
+                // Pins of failed checkpoints stay too, since it is unknown which checkpoint is in
+                // force.
                 let mut pins = vec![pin];
                 for (pin, checkpoint, companions) in todo {
                     pins.push(pin);
@@ -136,7 +137,7 @@ impl Checkpointer {
         companions: Vec<Arc<File>>,
     ) {
         if let Some(jobs) = &self.jobs {
-            // If the thread is gone, so is the sender of results, and waiting says so.
+            // If the thread has ended, waiting for its result reports that.
             self.busy = jobs.send((pin, checkpoint, companions)).is_ok();
         }
     }
@@ -145,9 +146,9 @@ impl Checkpointer {
         self.busy
     }
 
-    /// The outcome of the checkpoint under way: the first segment that is needed still.
-    /// [`Error::Full`]: there was no room to write it; the one before is in force, whose slot the
-    /// next attempt must not take.
+    /// Returns the outcome of the checkpoint being made: the first segment still needed.
+    /// [`Error::Full`]: there was no room to write it; the previous checkpoint is in force, and the
+    /// next attempt must not take its slot.
     pub fn finished(&mut self, wait: bool) -> Option<Result<u64, Error>> {
         if !self.busy {
             return None;
@@ -168,7 +169,7 @@ impl Drop for Checkpointer {
     }
 }
 
-/// Syncs the files that accompany the log.
+/// Syncs the files written along with the log.
 pub(super) fn sync_all(companions: &[Arc<File>]) -> Result<(), Error> {
     let mut synced = companions.iter().map(|it| it.sync_data());
     let failed = synced.find_map(Result::err);
@@ -190,7 +191,7 @@ fn ended() -> Error {
 
 fn join(thread: &mut Option<JoinHandle<()>>) {
     if let Some(thread) = thread.take() {
-        // A panic there has been printed, and ends in an error at the next use.
+        // A panic of the thread has been printed, and the next use of the thread fails.
         let _ = thread.join();
     }
 }

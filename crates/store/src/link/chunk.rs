@@ -1,24 +1,24 @@
 //! A chunk of a set: the members whose ids agree in all but their low 13 bits.
 //!
-//! Up to 512 of them stand as sorted numbers, more as a bitmap of 1,024 bytes, so that a chunk
-//! always fits into a leaf page and a change of one member rewrites at most that much.
+//! Up to 512 members stand as sorted numbers, more as a bitmap of 1,024 bytes, so that a chunk
+//! always fits into a leaf page and changing one member rewrites at most that much.
 
 use crate::error::Error;
 
-/// Low bits of an id that a chunk tells apart.
+/// Number of low bits of an id that a chunk distinguishes.
 pub(crate) const BITS: u32 = 13;
-/// Ids in a chunk at most.
+/// Number of ids in a chunk at most.
 const IDS: usize = 1 << BITS;
-/// The first byte of a chunk of sorted numbers.
+/// First byte of a chunk of sorted numbers.
 const LIST: u8 = 1;
-/// The first byte of a bitmap.
+/// First byte of a chunk with a bitmap.
 const BITMAP: u8 = 2;
 /// Bytes of a bitmap.
 const BITMAP_BYTES: usize = IDS / 8;
-/// Members up to which a list is not longer than a bitmap.
+/// Number of members up to which a list is not longer than a bitmap.
 const LISTED_MAX: usize = BITMAP_BYTES / 2;
 
-/// What a chunk's bytes say, without a copy.
+/// A view of a chunk's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chunk<'a> {
     List(&'a [[u8; 2]]),
@@ -26,7 +26,7 @@ pub(crate) enum Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads a chunk as far as finding members in it asks for; [`Chunk::check`] does the rest.
+    /// Returns a view, checked as far as finding members needs; [`Chunk::check`] does the rest.
     pub fn parse(bytes: &'a [u8]) -> Result<Chunk<'a>, Error> {
         match bytes.split_first() {
             Some((&LIST, rest)) => match rest.as_chunks::<2>() {
@@ -48,7 +48,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Whether it is what [`encode`] writes: sorted, and in the shorter form.
+    /// Fails unless the chunk is as [`encode`] writes it: sorted, and in the shorter form.
     pub fn check(&self) -> Result<(), Error> {
         let sound = match self {
             Chunk::List(list) => {
@@ -64,7 +64,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// How many members it has.
+    /// Number of members.
     pub fn len(&self) -> usize {
         match self {
             Chunk::List(list) => list.len(),
@@ -72,7 +72,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Whether a member is in it.
+    /// Returns whether the chunk has a member.
     pub fn contains(&self, low: u16) -> bool {
         match self {
             Chunk::List(list) => list
@@ -84,7 +84,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Appends its members from `from` on, ascending.
+    /// Appends the members from `from` on, ascending.
     pub fn members_from(&self, from: u16, out: &mut Vec<u16>) {
         match self {
             Chunk::List(list) => {
@@ -106,7 +106,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Its members, ascending.
+    /// Returns the members, ascending.
     pub fn members(&self) -> Vec<u16> {
         let mut members = Vec::with_capacity(self.len());
         self.members_from(0, &mut members);
@@ -114,7 +114,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// A chunk being changed: a bit for each id, whatever form it is stored in.
+/// A chunk being changed: a bit for each id, whatever its stored form.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
     bits: [u8; BITMAP_BYTES],
@@ -122,7 +122,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// The chunk as it is; `None`: there is none yet.
+    /// Returns a draft of a stored chunk; `None` begins an empty one.
     pub fn of(chunk: Option<Chunk<'_>>) -> Draft {
         let mut draft = Draft {
             bits: [0; BITMAP_BYTES],
@@ -143,12 +143,12 @@ impl Draft {
         draft
     }
 
-    /// How many members it has.
+    /// Number of members.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Adds or removes a member; false if that changes nothing.
+    /// Adds or removes a member; `false` if that changes nothing.
     pub fn set(&mut self, low: u16, member: bool) -> bool {
         let Some(byte) = self.bits.get_mut(usize::from(low) / 8) else {
             return false;
@@ -165,7 +165,7 @@ impl Draft {
         true
     }
 
-    /// Writes the chunk, which has members, into `out`.
+    /// Encodes the chunk, which must have members, into `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.clear();
         if self.count > LISTED_MAX {
@@ -177,7 +177,7 @@ impl Draft {
     }
 }
 
-/// Writes the chunk of some members, ascending and at least one, into `out`.
+/// Encodes a chunk of at least one member, ascending, into `out`.
 pub(crate) fn encode(members: &[u16], out: &mut Vec<u8>) {
     debug_assert!(!members.is_empty() && members.is_sorted_by(|a, b| a < b));
     out.clear();

@@ -11,11 +11,11 @@ use crate::lmdb::{Cursor, Row};
 use crate::snapshot::Snapshot;
 
 impl<'a> Snapshot<'a> {
-    /// The sets of an entry, by attribute number. Worth asking only for an entry whose row has the
-    /// flag.
+    /// Returns the sets of an entry, by attribute number. An entry whose row lacks the flag has
+    /// none.
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read. So do the others.
+    /// Errors of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     pub fn linked_sets(&self, id: EntryId) -> Result<SmallVec<[LinkedSet; 2]>, Error> {
         let prefix = rows::owned_prefix(id);
         let mut sets = SmallVec::new();
@@ -28,10 +28,10 @@ impl<'a> Snapshot<'a> {
         Ok(sets)
     }
 
-    /// The set of one attribute of an entry.
+    /// Returns the set of one attribute of an entry, if it has one.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn linked_set(
         &self,
         id: EntryId,
@@ -43,10 +43,10 @@ impl<'a> Snapshot<'a> {
         Ok(set.flatten().map(|(_, set)| set))
     }
 
-    /// Whether a member is in a set.
+    /// Returns whether a set has a member.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn has_member(&self, set: SetId, member: EntryId) -> Result<bool, Error> {
         let key = rows::chunk_key(set, member);
         match self.transaction.get(self.tables.link, &key)? {
@@ -55,11 +55,11 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// The members of a set with greater ids, ascending, those that are texts or detached
-    /// included.
+    /// Iterates over the members of a set with ids greater than `after`, ascending, texts and
+    /// detached entries included.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn members_after(&self, set: SetId, after: EntryId) -> Result<Members<'a>, Error> {
         let from = EntryId(after.0.saturating_add(1));
         let mut members = Members {
@@ -75,11 +75,11 @@ impl<'a> Snapshot<'a> {
         Ok(members)
     }
 
-    /// The members with greater ids that an attribute of an entry has, whichever its set is; none
-    /// if it has no set.
+    /// Iterates over the members with ids greater than `after` of an attribute of an entry; without
+    /// a set there are none.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub(crate) fn members_of(
         &self,
         owner: EntryId,
@@ -93,11 +93,11 @@ impl<'a> Snapshot<'a> {
         Ok(members.into_iter().flatten())
     }
 
-    /// The members of a set, ascending, without so many at the beginning. That costs a look at the
-    /// length of each chunk that is left out: of ten million members a fraction of a millisecond.
+    /// Iterates over the members of a set, ascending, without the first `skip`. Skipping reads the
+    /// length of each chunk left out: a fraction of a millisecond for ten million members.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn members_from(&self, set: SetId, mut skip: u64) -> Result<Members<'a>, Error> {
         let mut members = Members {
             cursor: self.transaction.cursor(self.tables.link)?,
@@ -124,20 +124,20 @@ impl<'a> Snapshot<'a> {
         Ok(members)
     }
 
-    /// Who holds a link to a member. Sets that are detached are left out.
+    /// Returns the holders of links to a member. Detached sets are left out.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn holders_of(&self, member: EntryId) -> Result<Vec<Holder>, Error> {
         let (holders, _) = self.holders_after(member, SetId(EntryId::ROOT), usize::MAX)?;
         Ok(holders)
     }
 
-    /// Who holds a link to a member, by set, after a set: of so many sets at most. Also the last of
-    /// these sets, if there may be more.
+    /// Returns the holders of links to a member, in the order of sets after `after`, for at most
+    /// `most` sets; and the last of these sets if there may be more.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn holders_after(
         &self,
         member: EntryId,
@@ -155,12 +155,12 @@ impl<'a> Snapshot<'a> {
         Ok((holders, last.copied()))
     }
 
-    /// The sets a member is in.
+    /// Returns the sets that have a member.
     pub(crate) fn sets_of(&self, member: EntryId) -> Result<Vec<SetId>, Error> {
         self.sets_after(member, SetId(EntryId::ROOT), usize::MAX)
     }
 
-    /// The sets with greater ids that a member is in, at most so many.
+    /// Returns the sets with ids greater than `after` that have a member, at most `most`.
     pub(crate) fn sets_after(
         &self,
         member: EntryId,
@@ -182,10 +182,10 @@ impl<'a> Snapshot<'a> {
         Ok(sets)
     }
 
-    /// The id of the text with this normal form.
+    /// Returns the id of the text with this normal form, if there is one.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn text_id(&self, normal: &[u8]) -> Result<Option<EntryId>, Error> {
         let prefix = rows::hash_prefix(normal);
         let mut cursor = self.transaction.cursor(self.tables.linkset)?;
@@ -200,24 +200,24 @@ impl<'a> Snapshot<'a> {
         Ok(None)
     }
 
-    /// A text as it was given.
+    /// Returns a text as it was given.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn text(&self, id: EntryId) -> Result<Option<&'a [u8]>, Error> {
         Ok(self.stored_text(id)?.map(|(text, _)| text))
     }
 
-    /// A text and its normal form.
+    /// Returns a text and its normal form.
     pub(crate) fn stored_text(&self, id: EntryId) -> Result<Option<rows::Text<'a>>, Error> {
         let row = (self.transaction).get(self.tables.linkset, &rows::text_key(id))?;
         row.map(rows::of_text).transpose()
     }
 
-    /// The first of the detached sets.
+    /// Returns the first detached set, if there is one.
     ///
     /// # Errors
-    /// As [`Snapshot::linked_sets`].
+    /// The errors of [`Snapshot::linked_sets`].
     pub fn detached_set(&self) -> Result<Option<SetId>, Error> {
         let prefix = rows::detached_prefix();
         let mut cursor = self.transaction.cursor(self.tables.linkset)?;
@@ -226,12 +226,12 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// See [`Snapshot::members_after`].
+/// The iterator of [`Snapshot::members_after`].
 #[derive(Debug)]
 pub struct Members<'a> {
     cursor: Cursor<'a>,
     set: SetId,
-    /// The first id of the chunk at hand, and what of it comes yet.
+    /// The first id of the current chunk, and its members still to come.
     high: EntryId,
     lows: Vec<u16>,
     at: usize,
@@ -239,7 +239,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Reads the chunk of a row, from a member on; a row of another set ends it.
+    /// Reads the chunk of a row, from a member on; a row of another set ends the iteration.
     fn load(&mut self, row: Option<Row<'a>>, from: EntryId) -> Result<(), Error> {
         self.lows.clear();
         self.at = 0;

@@ -9,18 +9,17 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::lmdb::Put;
 
-/// Members up to which a set that nobody owns any more is cleared away at once.
+/// Number of members up to which a detached set is cleared away at once.
 const AT_ONCE_MAX: u64 = 1000;
 
 impl Batch<'_> {
-    /// Adds members to the set of an attribute of an entry (true) and removes others (false). The
-    /// set is made with its first member and goes with its last one. The entry's row must have the
-    /// flag as long as there is a set. Adding what is there changes nothing, nor does removing what
-    /// is not.
+    /// Adds members to the set of an attribute of an entry (`true`) and removes others (`false`).
+    /// The set is made with its first member and removed with its last. The entry's row must have
+    /// the flag while there is a set. Adding a present member or removing a missing one changes
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says; [`Error::Corrupt`] for a row that cannot be read. So do
-    /// the others.
+    /// [`Error::Full`] or an error of LMDB; [`Error::Corrupt`] for a row that cannot be read.
     pub fn change_links(
         &mut self,
         id: EntryId,
@@ -58,7 +57,7 @@ impl Batch<'_> {
         Ok(set)
     }
 
-    /// Changes members that fall into one chunk; returns by how many there are more.
+    /// Changes members that fall into one chunk; returns the change of their number.
     fn change_chunk(&mut self, set: SetId, changes: &[(EntryId, bool)]) -> Result<i64, Error> {
         let Some((first, _)) = changes.first() else {
             return Ok(0);
@@ -104,12 +103,12 @@ impl Batch<'_> {
         self.forget_text_if_unused(member)
     }
 
-    /// Takes the set of an attribute away from its entry. Nobody owns it then; its members go with
-    /// [`Batch::clear_small`] or [`Batch::reclaim_links`], which must come after what is to take
-    /// its place: texts go with the last set they are in.
+    /// Detaches the set of an attribute from its entry. It has no owner then;
+    /// [`Batch::clear_small`] or [`Batch::reclaim_links`] removes its members, after the caller has
+    /// added the set that replaces it: a text is removed with the last set that has it.
     ///
     /// # Errors
-    /// As [`Batch::change_links`].
+    /// The errors of [`Batch::change_links`].
     pub fn detach_links(
         &mut self,
         id: EntryId,
@@ -131,10 +130,10 @@ impl Batch<'_> {
         Ok(Some(it))
     }
 
-    /// Clears a detached set away if it is small; false if it is left to [`Batch::reclaim_links`].
+    /// Clears a small detached set; `false` for a larger one, left to [`Batch::reclaim_links`].
     ///
     /// # Errors
-    /// As [`Batch::change_links`].
+    /// The errors of [`Batch::change_links`].
     pub fn clear_small(&mut self, detached: &LinkedSet) -> Result<bool, Error> {
         if detached.count > AT_ONCE_MAX {
             return Ok(false);
@@ -143,7 +142,7 @@ impl Batch<'_> {
         Ok(true)
     }
 
-    /// Takes all sets away from an entry that goes.
+    /// Detaches all sets of an entry that is being deleted.
     pub(crate) fn detach_all_links(&mut self, id: EntryId) -> Result<(), Error> {
         for it in self.snapshot().linked_sets(id)? {
             if let Some(detached) = self.detach_links(id, it.number)? {
@@ -153,11 +152,11 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Removes some members of a detached set, about so many and at least a chunk; returns how
-    /// many. 0: there is no detached set.
+    /// Removes about `most` members of a detached set, at least one chunk; returns the number
+    /// removed. 0 means that there is no detached set.
     ///
     /// # Errors
-    /// As [`Batch::change_links`].
+    /// The errors of [`Batch::change_links`].
     pub fn reclaim_links(&mut self, most: u64) -> Result<u64, Error> {
         let set = self.snapshot().detached_set()?;
         set.map_or(Ok(0), |set| self.clear_set(set, most))
@@ -180,15 +179,15 @@ impl Batch<'_> {
             self.transaction.delete(table, &rows::owner_key(set))?;
             self.transaction.delete(table, &rows::detached_key(set))?;
         }
-        // An empty set that was still there is something done, too.
+        // Removing an empty set counts as work done, too.
         Ok((members.len() as u64).max(1))
     }
 
-    /// The id of a text that names no entry, as a member: known already, or given now. The caller
-    /// makes it a member of a set, or it stays for good.
+    /// Returns the member id of a text that names no entry, a new one if the text is new. The
+    /// caller makes it a member of a set, or the text stays for good.
     ///
     /// # Errors
-    /// As [`Batch::change_links`].
+    /// The errors of [`Batch::change_links`].
     pub fn text_member(&mut self, text: &[u8], normal: &[u8]) -> Result<EntryId, Error> {
         if let Some(known) = self.snapshot().text_id(normal)? {
             return Ok(known);
@@ -208,7 +207,7 @@ impl Batch<'_> {
         let Some((_, normal)) = snapshot.stored_text(id)? else {
             return Ok(());
         };
-        // One is enough to know: a text may be in as many sets as there are groups.
+        // One set decides it: a text may be in as many sets as there are groups.
         let one = snapshot.sets_after(id, SetId(EntryId::ROOT), 1)?;
         if !one.is_empty() {
             return Ok(());
@@ -224,11 +223,11 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Puts another member in place of one, or none, in at most so many of the sets that it is in:
-    /// with `usize::MAX` in all of them. Returns who held it there, and whether it may be in more.
+    /// Replaces a member by another, or by none, in at most so many of its sets: with `usize::MAX`
+    /// in all. Returns the former holders, and whether there may be more sets.
     ///
     /// # Errors
-    /// As [`Batch::change_links`].
+    /// The errors of [`Batch::change_links`].
     pub fn replace_member(
         &mut self,
         old: EntryId,
@@ -243,19 +242,19 @@ impl Batch<'_> {
             changes.extend(new.map(|new| (new, true)));
             self.change_links(holder.id, holder.number, &changes)?;
         }
-        // The others are detached. The member is no longer in the sets of holders.
+        // The other sets are detached. The sets of holders no longer have the member.
         for set in sets {
             self.change_chunk(set, &[(old, false)])?;
         }
         Ok((holders, last.is_some()))
     }
 
-    /// Gives the id of a text away, to the entry that is about to be made under the name that is
-    /// its normal form: each set that had the text has the entry then, and no set is changed.
-    /// Returns the id, and the text as it was given; `None` if no set has such a text.
+    /// Gives the id of a text to the entry about to be made under the name that is its normal form:
+    /// each set with the text then has the entry, and no set is changed. Returns the id, and the
+    /// text as it was given; `None` if no set has such a text.
     ///
     /// # Errors
-    /// As [`Batch::change_links`].
+    /// The errors of [`Batch::change_links`].
     pub fn take_text(&mut self, normal: &[u8]) -> Result<Option<(EntryId, Vec<u8>)>, Error> {
         let snapshot = self.snapshot();
         let Some(id) = snapshot.text_id(normal)? else {

@@ -4,10 +4,10 @@ use std::ffi::c_int;
 
 use lmdb_master_sys as ffi;
 
-/// LMDB's code for what is not there.
+/// LMDB's code for a missing key.
 pub const NOT_FOUND: c_int = ffi::MDB_NOTFOUND;
 
-/// Whether a code of LMDB says that its pages are not as it wrote them.
+/// Returns whether a code of LMDB means that its pages are damaged.
 pub fn means_damage(code: c_int) -> bool {
     matches!(
         code,

@@ -1,4 +1,4 @@
-//! Cursors.
+//! Cursors over the rows of a table.
 
 use std::ptr::NonNull;
 
@@ -8,7 +8,7 @@ use super::transaction::{Table, Transaction};
 use super::{Row, bytes, check, found, no_value, value};
 use crate::error::Error;
 
-/// A position in a table. What it returns outlives it: it is borrowed from the transaction.
+/// A position in a table. Returned rows outlive the cursor: they are borrowed from the transaction.
 #[derive(Debug)]
 pub struct Cursor<'t> {
     transaction: &'t Transaction,
@@ -29,35 +29,35 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The last row.
+    /// Moves to the last row.
     pub fn last(&mut self) -> Result<Option<Row<'t>>, Error> {
         self.step(ffi::MDB_LAST)
     }
 
-    /// The next row; the first one when the cursor stands nowhere.
+    /// Moves to the next row; to the first one when the cursor has no position.
     #[inline]
     pub fn next(&mut self) -> Result<Option<Row<'t>>, Error> {
         self.step(ffi::MDB_NEXT)
     }
 
-    /// The row before; the last one when the cursor stands nowhere.
+    /// Moves to the previous row; to the last one when the cursor has no position.
     pub fn previous(&mut self) -> Result<Option<Row<'t>>, Error> {
         self.step(ffi::MDB_PREV)
     }
 
-    /// The next value of the same key.
+    /// Moves to the next value of the same key.
     #[inline]
     pub fn next_duplicate(&mut self) -> Result<Option<Row<'t>>, Error> {
         self.step(ffi::MDB_NEXT_DUP)
     }
 
-    /// The first row with this key or a greater one.
+    /// Moves to the first row with this key or a greater one.
     #[inline]
     pub fn seek(&mut self, key: &[u8]) -> Result<Option<Row<'t>>, Error> {
         self.get(value(key), no_value(), ffi::MDB_SET_RANGE)
     }
 
-    /// The first row with a greater key.
+    /// Moves to the first row with a greater key.
     pub fn seek_behind(&mut self, key: &[u8]) -> Result<Option<Row<'t>>, Error> {
         match self.seek(key)? {
             Some((found, _)) if found == key => self.next(),
@@ -65,14 +65,14 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The first value of this key that is `item` or greater.
+    /// Moves to the first value of this key that is `item` or greater.
     #[inline]
     pub fn seek_item(&mut self, key: &[u8], item: &[u8]) -> Result<Option<&'t [u8]>, Error> {
         let row = self.get(value(key), value(item), ffi::MDB_GET_BOTH_RANGE)?;
         Ok(row.map(|(_, item)| item))
     }
 
-    /// How many values the present key has.
+    /// Number of values of the current key.
     pub fn item_count(&mut self) -> Result<u64, Error> {
         let mut count = 0;
         // SAFETY: the cursor is open, `count` a valid place.

@@ -11,18 +11,18 @@ use lmdb_master_sys as ffi;
 use super::{check, faults};
 use crate::error::Error;
 
-/// How to open an environment.
+/// Settings for opening an environment.
 #[derive(Debug, Clone, Copy)]
 pub struct EnvironmentOptions {
-    /// Bytes of address space to reserve; also the most the file can grow to.
+    /// Bytes of address space to reserve; also the limit of the file's size.
     pub map_bytes: usize,
-    /// Read transactions that can exist at once.
+    /// Number of read transactions that can exist at once.
     pub readers_max: u32,
-    /// Named tables.
+    /// Number of named tables.
     pub tables_max: u32,
-    /// Leave syncing to [`Environment::sync`]: only for files nobody relies on yet.
+    /// Whether syncing is left to [`Environment::sync`]: only for files that are not relied on yet.
     pub no_sync: bool,
-    /// Nothing will be written; another process may have the environment open.
+    /// Whether the environment is only read; another process may have it open.
     pub read_only: bool,
 }
 
@@ -41,11 +41,11 @@ unsafe impl Sync for Environment {}
 /// Figures of one table or of the environment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Height of the tree.
+    /// Height of the tree, in pages from root to leaf.
     pub depth: u32,
-    /// Pages in use by the table.
+    /// Number of pages of the table.
     pub pages: u64,
-    /// Rows; each of several values of a key counts.
+    /// Number of rows; each of several values of a key counts.
     pub rows: u64,
 }
 
@@ -53,7 +53,7 @@ impl Environment {
     /// Opens or creates the environment in file `path`.
     ///
     /// # Errors
-    /// What LMDB or the operating system says; an address space that is too small gives ENOMEM.
+    /// Errors of LMDB or of the operating system; an address space that is too small gives ENOMEM.
     pub fn open(path: &Path, options: &EnvironmentOptions) -> Result<Environment, Error> {
         let text = c_path(path)?;
         faults::tell(path);
@@ -68,7 +68,7 @@ impl Environment {
         if options.no_sync {
             flags |= ffi::MDB_NOSYNC;
         }
-        // Who only reads reads everything; servers look up a page here and there.
+        // A read-only process reads all pages; a server reads a page here and there.
         flags |= match options.read_only {
             true => ffi::MDB_RDONLY,
             false => ffi::MDB_NORDAHEAD,
@@ -90,7 +90,7 @@ impl Environment {
     /// Writes everything that is committed to the disk.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn sync(&self) -> Result<(), Error> {
         // SAFETY: the handle is open as long as `self` lives.
         check(unsafe { ffi::mdb_env_sync(self.raw.as_ptr(), 1) })
@@ -99,7 +99,7 @@ impl Environment {
     /// Writes a copy of the newest committed state to an open file or pipe, leaving out free pages.
     ///
     /// # Errors
-    /// What LMDB or the operating system says.
+    /// Errors of LMDB or of the operating system.
     pub fn write_compact(&self, output: BorrowedFd<'_>) -> Result<(), Error> {
         let (raw, output) = (self.raw.as_ptr(), output.as_raw_fd());
         // SAFETY: the handle is open, and so is the descriptor as long as it is borrowed; the copy
@@ -107,10 +107,10 @@ impl Environment {
         check(unsafe { ffi::mdb_env_copyfd2(raw, output, ffi::MDB_CP_COMPACT) })
     }
 
-    /// Forgets readers of processes that died. Returns how many there were.
+    /// Clears the slots of readers whose process died. Returns their number.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn clear_dead_readers(&self) -> Result<u32, Error> {
         let mut dead = 0;
         // SAFETY: the handle is open, `dead` is a valid place.
@@ -121,7 +121,7 @@ impl Environment {
     /// Bytes of the file that are or were in use, and bytes of the map.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn sizes(&self) -> Result<(u64, u64), Error> {
         let mut info = std::mem::MaybeUninit::<ffi::MDB_envinfo>::zeroed();
         let mut stat = std::mem::MaybeUninit::<ffi::MDB_stat>::zeroed();
@@ -136,7 +136,7 @@ impl Environment {
         Ok((used, info.me_mapsize as u64))
     }
 
-    /// Bytes of a page.
+    /// Bytes of a page; `None` if LMDB does not tell.
     pub fn page_bytes(&self) -> Option<usize> {
         let mut stat = std::mem::MaybeUninit::<ffi::MDB_stat>::zeroed();
         // SAFETY: as in `sizes`.

@@ -1,16 +1,16 @@
-//! Words for the end of a process that met a damaged page: LMDB believes its pages, so one that is
-//! missing or leads elsewhere ends in SIGBUS or SIGSEGV, which tell nobody the reason.
+//! The message of a process that ends by a damaged page: LMDB trusts its pages, so one that is
+//! missing or leads elsewhere ends in SIGBUS or SIGSEGV, which give no reason.
 
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// What is written to standard error, made before a fault: none may ask for memory.
+/// Message for standard error, made before a fault: a signal handler must not allocate memory.
 static WORDS: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// From now on a fault of this process is told with the database file that it reads. Nothing
-/// changes with a second call.
+/// Installs the handler that names the database file when a fault ends this process. A second call
+/// changes nothing.
 pub(super) fn tell(file: &Path) {
     let first = WORDS.get().is_none();
     WORDS.get_or_init(|| {
@@ -38,7 +38,7 @@ pub(super) fn tell(file: &Path) {
     }
 }
 
-/// Writes the words. The signal has its usual effect again, and returning repeats what led to it.
+/// Writes the message. The signal has its default effect again, and returning repeats the fault.
 extern "C" fn fault(_: c_int) {
     if let Some(words) = WORDS.get() {
         // SAFETY: the words are there until the process ends.

@@ -1,17 +1,16 @@
 //! Lookups in the pages of the map, without LMDB's cursors.
 //!
-//! LMDB finds a row by a way made for everything: dirty pages, nested transactions, any order of
-//! keys, a binary search through a comparison function. A read transaction needs none of it: its
-//! pages lie in the map and do not change while it holds its snapshot. Looking there ourselves
-//! costs a fifth of the instructions and, which matters more in a large database, touches few
-//! cache lines of a page: where neighbouring keys are numbers (ids, hashes) the place of a key is
-//! guessed from its distance to them.
+//! LMDB's look-up serves every case: dirty pages, nested transactions, any order of keys, a binary
+//! search through a comparison function. A read transaction needs none of that: its pages lie in
+//! the map and do not change while it holds its snapshot. Reading them here costs a fifth of the
+//! instructions and, which matters more in a large database, touches few cache lines of a page:
+//! where neighbouring keys are numbers (ids, hashes) the place of a key is guessed by
+//! interpolation.
 //!
 //! The layout read here is that of data version 1 of LMDB (`mdb.c`: MDB_page, MDB_node, MDB_db).
-//! Whatever is not as expected (another version or page size, a tree for the items of one key)
-//! is answered with "ask LMDB". Every offset is checked, so damage gives an error or a wrong
-//! answer, never a read outside of a page; only a page number beyond the end of a truncated file
-//! faults, as it does in LMDB.
+//! Anything unexpected (another version or page size, a tree for the items of one key) is left to
+//! LMDB. Every offset is checked, so damage gives an error or a wrong answer, never a read outside
+//! of a page; only a page number beyond the end of a truncated file faults, as it does in LMDB.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -23,31 +22,31 @@ use crate::page_layout::{
     PAGE_BRANCH, PAGE_FIXED_ITEMS, PAGE_LEAF,
 };
 
-/// Bytes of a page. A database with others is left to LMDB.
+/// Bytes of a page. A database with another page size is left to LMDB.
 pub(super) const PAGE_BYTES: usize = 4096;
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// A tree, and what helps to find its rows.
+/// A tree, with figures that speed up look-ups.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree {
-    /// The page it begins with.
+    /// Number of the root page.
     pub root: u64,
-    /// How many pages there are from the root to a row.
+    /// Number of pages from the root to a leaf.
     pub depth: u16,
-    /// How many nodes the leaf looked at last had.
+    /// Number of nodes of the leaf read last.
     pub leaf_count: u16,
 }
 
-/// What a key has.
+/// The values of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'t> {
     /// No row.
     Nothing,
     /// One value.
     Value(&'t [u8]),
-    /// Several items of one length, one behind the other.
+    /// Several items of one length, concatenated.
     Items(&'t [u8]),
-    /// So many items that they have a tree of their own, which has to be walked by a cursor.
+    /// So many items that they have a tree of their own, which a cursor must walk.
     Tree,
 }
 
@@ -55,13 +54,13 @@ pub enum Found<'t> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pages {
     base: *const u8,
-    /// How many there are.
+    /// Number of pages of the file.
     count: u64,
 }
 
 impl Pages {
-    /// The map that a row of a read transaction lies in, found from the row: every page begins
-    /// with its number. `None` when this is no page of a leaf.
+    /// Finds the map from a row of a read transaction that lies in it: every page begins with its
+    /// number. `None` when the row is not in a leaf page.
     ///
     /// # Safety
     /// `row` must lie in a leaf page of the map that LMDB reads pages of [`PAGE_BYTES`] from, and
@@ -82,8 +81,8 @@ impl Pages {
         Some(Pages { base, count })
     }
 
-    /// Reads a part of the file, in bytes, into memory and the map; what is behind it is asked for,
-    /// to arrive meanwhile. Nothing happens where the system does not know how.
+    /// Reads a byte range of the file into memory and the map, and asks for the range behind it to
+    /// be read ahead. Does nothing on systems without the calls.
     ///
     /// # Safety
     /// The file must still be mapped.
@@ -102,7 +101,7 @@ impl Pages {
         advise(part, libc::MADV_POPULATE_READ);
     }
 
-    /// A page.
+    /// Returns a page.
     ///
     /// # Safety
     /// The snapshot that has the page must be held for `'t`.
@@ -113,15 +112,15 @@ impl Pages {
         Some(Page(unsafe { &*start.cast::<[u8; PAGE_BYTES]>() }))
     }
 
-    /// Where a run of pages begins, if it lies within the file. The first two pages are not part
-    /// of any tree.
+    /// Returns the start of a run of pages, if it lies within the file. The first two pages belong
+    /// to no tree.
     fn run(&self, number: u64, count: u64) -> Option<*const u8> {
         let inside = number >= 2 && number.checked_add(count)? <= self.count;
         // SAFETY: the file is mapped as a whole, so the offset stays inside of the map.
         inside.then(|| unsafe { self.base.add(number as usize * PAGE_BYTES) })
     }
 
-    /// What a key has in a tree; `None` for pages that make no sense.
+    /// Looks up a key in a tree; `None` for malformed pages.
     ///
     /// # Safety
     /// The tree must be one of a snapshot that is held for `'t`.
@@ -154,7 +153,7 @@ impl Pages {
                 // SAFETY: as above.
                 return unsafe { self.in_leaf(page, &wanted, between) };
             }
-            // The first key of a branch page stands for everything below the second.
+            // The first child of a branch page holds everything below its second key.
             let (at, exact) = page.search(1, &wanted, between)?;
             let child = if exact { at } else { at - 1 };
             between.0 = if child > 0 {
@@ -174,9 +173,9 @@ impl Pages {
         None
     }
 
-    /// Whether each page on the way to a key is the one that the page above it means: it has the
-    /// number that leads to it, and its keys lie in the part of the order that is its own. Asked
-    /// when a key was not found where it may be hidden by damage.
+    /// Returns whether each page on the way to a key is the one that its parent means: it has the
+    /// number that leads to it, and its keys lie between those of the parent. For a key that was
+    /// not found, which damage may hide.
     ///
     /// # Safety
     /// As [`Pages::find`].
@@ -245,7 +244,7 @@ impl Pages {
     }
 }
 
-/// The items in a page inside a row.
+/// Returns the items of a page inside a row.
 fn inner_items(inner: &[u8]) -> Option<&[u8]> {
     let u16_at = |at: usize| {
         Some(usize::from(u16::from_ne_bytes(
@@ -259,13 +258,13 @@ fn inner_items(inner: &[u8]) -> Option<&[u8]> {
     inner.get(HEADER_BYTES..HEADER_BYTES + bytes)
 }
 
-/// The key that is looked for.
+/// The key to find.
 struct Wanted<'k> {
     key: &'k [u8],
     rank: u64,
 }
 
-/// The first eight bytes as a number, in the order of keys. Keys of equal rank may differ.
+/// The first eight bytes of a key as a number, in the order of keys. Keys of equal rank may differ.
 #[inline]
 fn rank(key: &[u8]) -> u64 {
     match key.first_chunk() {
@@ -278,8 +277,8 @@ fn rank(key: &[u8]) -> u64 {
     }
 }
 
-/// The order of two keys of equal rank. Names differ within a few words, so a call of `memcmp`
-/// would cost more than the comparison.
+/// Compares two keys of equal rank. Names differ within a few words, so a call of `memcmp` would
+/// cost more than the comparison.
 #[inline]
 fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
     let mut at = 8;
@@ -289,7 +288,7 @@ fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
             other => return other,
         }
     }
-    // Words are filled up with zeros, and a key may have zeros too: then the shorter one is first.
+    // Words are padded with zeros, and a key may end in zeros too: then the shorter one is first.
     a.len().cmp(&b.len())
 }
 
@@ -320,7 +319,7 @@ impl<'t> Page<'t> {
         )
     }
 
-    /// Whether the keys, without the first `skipped` ones, rise from `from` to below `to`.
+    /// Returns whether the keys, without the first `skipped` ones, rise from `from` to below `to`.
     fn is_in_order(&self, skipped: usize, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
         let mut before = None;
         for at in skipped..self.count() {
@@ -348,14 +347,14 @@ impl<'t> Page<'t> {
         u16::from_ne_bytes([self.0[10], self.0[11]])
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[inline]
     fn count(&self) -> usize {
         let lower = usize::from(u16::from_ne_bytes([self.0[12], self.0[13]]));
         lower.saturating_sub(HEADER_BYTES) / 2
     }
 
-    /// Where a node begins.
+    /// Returns the offset of a node.
     #[inline]
     fn node(&self, at: usize) -> Option<usize> {
         self.u16(HEADER_BYTES + 2 * at)
@@ -386,22 +385,22 @@ impl<'t> Page<'t> {
         Some(u64::from_be_bytes(*first) & !beyond)
     }
 
-    /// The page that a node of a branch page leads to.
+    /// Returns the number of the page that a node of a branch page leads to.
     #[inline]
     fn child(&self, at: usize) -> Option<u64> {
         let node: [u8; 8] = *self.0.get(self.node(at)?..)?.first_chunk()?;
-        // 48 bits: two halves of a word and the place of the flags.
+        // The number has 48 bits: two halves of a word and the place of the flags.
         Some(u64::from_le_bytes(node) & 0xFFFF_FFFF_FFFF)
     }
 
-    /// Announces where a leaf probably has a node, if it is filled like one with `count` nodes of
-    /// equal length that were appended: its header, its offset, and the first lines of the node.
-    /// Few leaves of a large tree are in the caches, and these are read one after the other.
+    /// Prefetches the probable place of a node in a leaf filled with `count` appended nodes of
+    /// equal length: its header, its offset, and the first lines of the node. Few leaves of a large
+    /// tree are in the caches, and these lines are read one after another.
     #[inline]
     fn announce_node(&self, rank: u64, between: (u64, u64), count: usize) {
         let (_, at) = guess(0, count, rank, between);
         let free = PAGE_BYTES.saturating_sub(HEADER_BYTES + 2 * count);
-        // Nodes are put behind each other from the end of the page on.
+        // Nodes are added from the end of the page downwards.
         let node = PAGE_BYTES.saturating_sub((at + 1) * free / count.max(1));
         let start = self.0.as_ptr();
         prefetch(start);
@@ -418,8 +417,8 @@ impl<'t> Page<'t> {
         (self.rank(first).unwrap_or(0), self.rank(last).unwrap_or(0))
     }
 
-    /// The first node from `from` on whose key is not less than the wanted one, and whether it is
-    /// equal. `between`: ranks that the keys of the page lie between.
+    /// Finds the first node from `from` on whose key is not less than the wanted one, and whether
+    /// it is equal. `between`: bounds of the ranks of the page's keys.
     #[inline]
     fn search(
         &self,
@@ -429,7 +428,7 @@ impl<'t> Page<'t> {
     ) -> Option<(usize, bool)> {
         let (mut low, mut high) = (from, self.count());
         let (guessed, mut at) = guess(low, high, wanted.rank, between);
-        // How far to look from a guess that was wrong.
+        // The distance to look from a wrong guess.
         let mut stride = if guessed { 1 } else { PAGE_BYTES };
         while low < high {
             let node = self.node(at)?;
@@ -457,7 +456,8 @@ impl<'t> Page<'t> {
     }
 }
 
-/// Where between `low` and `high` to look first: in proportion if the rank says something.
+/// The place between `low` and `high` to look at first: in proportion to the rank, if that tells
+/// anything, and whether it does.
 #[inline]
 fn guess(low: usize, high: usize, rank: u64, between: (u64, u64)) -> (bool, usize) {
     let count = high.saturating_sub(low);
@@ -469,7 +469,7 @@ fn guess(low: usize, high: usize, rank: u64, between: (u64, u64)) -> (bool, usiz
     }
 }
 
-/// Announces the beginning of a value that will be read.
+/// Prefetches the beginning of a value that will be read.
 #[inline]
 fn announce(value: &[u8]) {
     for line in value.chunks(LINE_BYTES).take(4) {
@@ -477,7 +477,7 @@ fn announce(value: &[u8]) {
     }
 }
 
-/// Tells the processor that a cache line will be read: several waits for memory then overlap.
+/// Prefetches a cache line, so that several waits for memory overlap.
 #[inline]
 fn prefetch(line: *const u8) {
     #[cfg(target_arch = "x86_64")]

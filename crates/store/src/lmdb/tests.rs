@@ -77,7 +77,7 @@ fn cursors_find_rows_and_items_and_are_used_again() {
             assert_eq!(cursor.previous().unwrap(), Some((&b"b"[..], &[9, 9][..])));
             assert_eq!(cursor.last().unwrap(), Some((&b"c"[..], &[200, 7][..])));
             assert_eq!(cursor.next().unwrap(), None);
-            // A second one beside it.
+            // A second cursor is open beside the first.
             let mut other = read.cursor(table).unwrap();
             assert_eq!(other.next().unwrap(), Some((&b"a"[..], &[1, 7][..])));
         }

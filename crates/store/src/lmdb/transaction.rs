@@ -33,7 +33,7 @@ impl Table {
     };
 }
 
-/// What kind of table to open.
+/// The kind of a table to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableOptions {
     /// One value per key.
@@ -51,18 +51,18 @@ impl TableOptions {
     }
 }
 
-/// Cursors a read transaction keeps for the next user, so that a lookup allocates nothing.
+/// Number of idle cursors that a read transaction keeps, so that a look-up allocates nothing.
 const SPARE_CURSORS_MAX: usize = 8;
 
-/// What reading needs, in read and write transactions alike.
+/// The reading part of read and write transactions.
 #[derive(Debug)]
 pub struct Transaction {
     raw: NonNull<ffi::MDB_txn>,
-    /// Closed over to `Cursor::drop`: read cursors not in use. Always empty in write transactions,
+    /// Idle cursors for reading, which a dropped `Cursor` adds. Always empty in write transactions,
     /// whose cursors cannot be renewed.
     spare: RefCell<Vec<(Table, NonNull<ffi::MDB_cursor>)>>,
     keeps_cursors: bool,
-    /// For lookups without LMDB; `None` in write transactions, whose pages may be in memory.
+    /// Trees for look-ups without LMDB; `None` in write transactions, whose pages may be dirty.
     trees: Option<Trees>,
 }
 
@@ -76,16 +76,16 @@ impl Transaction {
         }
     }
 
-    /// The id of the snapshot; in a write transaction the id it will have.
+    /// Id of the snapshot; in a write transaction the id that its commit will have.
     pub fn id(&self) -> u64 {
         // SAFETY: the handle is valid while `self` lives; a reset transaction answers 0.
         unsafe { ffi::mdb_txn_id(self.raw.as_ptr()) as u64 }
     }
 
-    /// The value of a key; in a table with duplicates the first one.
+    /// Returns the value of a key; in a table with duplicates the first one.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>, Error> {
         match self.find(table, key) {
@@ -95,7 +95,7 @@ impl Transaction {
         }
     }
 
-    /// What a key has, if that can be seen without LMDB's help.
+    /// Looks up a key without LMDB's help; `None` if only LMDB can tell.
     #[inline]
     pub fn find(&self, table: Table, key: &[u8]) -> Option<Found<'_>> {
         let trees = self.trees.as_ref()?;
@@ -109,14 +109,14 @@ impl Transaction {
         unsafe { trees.find(table, key, row) }
     }
 
-    /// Whether the pages that lead to a key make sense. To be asked when it was not found and a
-    /// damaged page may hide it; `true` where only LMDB can tell.
+    /// Returns whether the pages that lead to a key are well formed, for a key that was not found
+    /// and that a damaged page may hide; `true` where only LMDB can tell.
     pub fn is_way_sound(&self, table: Table, key: &[u8]) -> bool {
         let trees = self.trees.as_ref();
         trees.is_none_or(|it| it.is_way_sound(table, key))
     }
 
-    /// The value of a key by LMDB's own way.
+    /// Returns the value of a key through LMDB.
     pub(super) fn ask(&self, table: ffi::MDB_dbi, key: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut key = value(key);
         let mut data = no_value();
@@ -127,8 +127,8 @@ impl Transaction {
         Ok(found(code)?.map(|()| unsafe { bytes(&data) }))
     }
 
-    /// Reads a part of the file, in bytes, into memory. Nothing happens before a key was looked up,
-    /// in a write transaction, and in a file that LMDB alone can read.
+    /// Reads a byte range of the file into memory. Does nothing before the first look-up, in a
+    /// write transaction, and in a file that only LMDB can read.
     pub fn populate(&self, part: Range<u64>) {
         if let Some(pages) = self.trees.as_ref().and_then(Trees::pages) {
             // SAFETY: the transaction keeps the environment open.
@@ -136,7 +136,7 @@ impl Transaction {
         }
     }
 
-    /// Pages of the file in the newest state, which has at least those of this snapshot.
+    /// Number of pages of the file in the newest state, at least that of this snapshot.
     fn pages_max(&self) -> Option<u64> {
         let mut info = std::mem::MaybeUninit::<ffi::MDB_envinfo>::zeroed();
         // SAFETY: the transaction's environment is open, the place is valid for writes, and
@@ -149,10 +149,10 @@ impl Transaction {
         Some(info.me_last_pgno as u64 + 1)
     }
 
-    /// A cursor for reading.
+    /// Returns a cursor for reading.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn cursor(&self, table: Table) -> Result<Cursor<'_>, Error> {
         if let Some(raw) = self.take_spare(table) {
@@ -173,7 +173,7 @@ impl Transaction {
     /// Figures of a table.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn statistics(&self, table: Table) -> Result<Statistics, Error> {
         let mut stat = std::mem::MaybeUninit::<ffi::MDB_stat>::zeroed();
         // SAFETY: handle and table are valid, the place is valid for writes, and all-zero bytes
@@ -200,7 +200,7 @@ impl Transaction {
         Some(spare.swap_remove(at).1)
     }
 
-    /// Takes back a cursor; `false` if the caller has to close it.
+    /// Keeps an idle cursor for reuse; `false` if the caller must close it.
     pub(super) fn keep(&self, table: Table, cursor: NonNull<ffi::MDB_cursor>) -> bool {
         let mut spare = self.spare.borrow_mut();
         let keep = self.keeps_cursors && spare.len() < SPARE_CURSORS_MAX;
@@ -247,13 +247,13 @@ fn open_table(
     Ok(Table { handle, name })
 }
 
-/// A read transaction: one snapshot, until it is reset and renewed.
+/// A read transaction: it holds one snapshot until it is reset and renewed.
 #[derive(Debug)]
 pub struct ReadTransaction {
     inner: Transaction,
-    /// False between `reset` and `renew`.
+    /// Whether a snapshot is held: not between `reset` and `renew`.
     active: bool,
-    /// Declared last: dropped after the transaction's end.
+    /// The environment. It stands last: it is dropped after the transaction's end.
     _environment: Arc<Environment>,
 }
 
@@ -265,7 +265,7 @@ impl ReadTransaction {
     /// Begins a read transaction on the newest committed state.
     ///
     /// # Errors
-    /// What LMDB says, e.g. that there are too many readers.
+    /// Errors of LMDB, e.g. that there are too many readers.
     pub fn begin(environment: &Arc<Environment>) -> Result<ReadTransaction, Error> {
         let inner = Transaction::new(
             begin(environment, None, ffi::MDB_RDONLY)?,
@@ -285,7 +285,7 @@ impl ReadTransaction {
     /// Tables that are missing are an error.
     ///
     /// # Errors
-    /// What LMDB says, and what `open` does.
+    /// Errors of LMDB, and what `open` does.
     pub fn open_tables<T>(
         environment: &Environment,
         open: impl FnOnce(
@@ -304,7 +304,7 @@ impl ReadTransaction {
         opened
     }
 
-    /// Looks at the pages of the snapshot from now on.
+    /// Lets look-ups read the pages of the snapshot from now on.
     fn look(&mut self) {
         let version = self.inner.id();
         if let Some(trees) = &mut self.inner.trees {
@@ -312,7 +312,7 @@ impl ReadTransaction {
         }
     }
 
-    /// Whether a snapshot is held.
+    /// Returns whether a snapshot is held.
     #[inline]
     pub fn is_active(&self) -> bool {
         self.active
@@ -334,7 +334,7 @@ impl ReadTransaction {
     /// Takes a snapshot of the newest committed state, unless one is held.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     #[inline]
     pub fn renew(&mut self) -> Result<(), Error> {
         if !self.active {
@@ -350,7 +350,7 @@ impl ReadTransaction {
 impl Deref for ReadTransaction {
     type Target = Transaction;
 
-    /// Reading through a reset transaction is answered by LMDB with an error, not with bytes.
+    /// After `reset`, LMDB answers reads with an error, not with bytes.
     #[inline]
     fn deref(&self) -> &Transaction {
         &self.inner

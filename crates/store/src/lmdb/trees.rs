@@ -1,4 +1,4 @@
-//! The trees of the snapshot that a read transaction holds: where their roots are.
+//! The roots of the trees in the snapshot that a read transaction holds.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -9,41 +9,41 @@ use super::environment::Environment;
 use super::pages::{Found, PAGE_BYTES, Pages, Tree};
 use super::transaction::Table;
 
-/// The table that has a row for each other one (`MAIN_DBI`).
+/// The table with a row for each other table (`MAIN_DBI`).
 pub(super) const TABLE_OF_TABLES: ffi::MDB_dbi = 1;
-/// Handles that are kept account of; tables with greater ones are left to LMDB.
+/// Number of table handles with a cached tree; tables with greater handles are left to LMDB.
 const TABLES: usize = 24;
-/// Bytes of a table's row, and where its depth and its root stand in it (`MDB_db`).
+/// Bytes of a table's row, and the offsets of depth and root in it (`MDB_db`).
 const ROW_BYTES: usize = 48;
 const DEPTH_AT: usize = 6;
 const ROOT_AT: usize = 40;
-/// Page 0, which is part of no tree.
+/// A tree not looked up yet; page 0 belongs to no tree.
 const UNKNOWN: Tree = Tree {
     root: 0,
     depth: 0,
     leaf_count: 0,
 };
 
-/// The trees of tables in one snapshot, learnt as they are needed.
+/// The trees of tables in one snapshot, looked up as needed.
 #[derive(Debug)]
 pub(super) struct Trees {
-    /// The id of the snapshot that the trees are of.
+    /// Id of the snapshot that the trees belong to.
     version: u64,
-    /// The snapshot is held.
+    /// Whether the snapshot is held.
     held: bool,
-    /// `None` until a tree has been learnt.
+    /// The pages of the snapshot; `None` before the first look-up.
     pages: Cell<Option<Pages>>,
-    /// By handle.
+    /// The trees by table handle.
     trees: [Cell<Tree>; TABLES],
 }
 
 impl Trees {
-    /// `None` when the database is not laid out as [`super::pages`] reads it.
+    /// Returns empty trees; `None` when the database is not laid out as [`super::pages`] reads it.
     pub fn new(environment: &Environment) -> Option<Trees> {
         let (mut major, mut minor): (c_int, c_int) = (0, 0);
         // SAFETY: both places are valid; LMDB skips the null one.
         unsafe { ffi::mdb_version(&mut major, &mut minor, std::ptr::null_mut()) };
-        // Every 0.9 writes data version 1, and refuses to open another.
+        // Every LMDB 0.9 writes data version 1, and refuses to open another.
         let known = (major, minor) == (0, 9)
             && cfg!(all(target_pointer_width = "64", target_endian = "little"))
             && environment.page_bytes() == Some(PAGE_BYTES);
@@ -55,8 +55,8 @@ impl Trees {
         })
     }
 
-    /// A snapshot is held from now on. The same version has the same trees, so that a thread
-    /// which wakes for every request learns them only when something has been written.
+    /// Notes that a snapshot is held from now on. The trees of the same version stay, so that a
+    /// thread woken by each request looks them up again only after a write.
     pub fn hold(&mut self, version: u64) {
         self.held = true;
         if self.version != version {
@@ -66,13 +66,13 @@ impl Trees {
         }
     }
 
-    /// The snapshot is given up: its pages may change.
+    /// Notes that the snapshot is given up: its pages may change.
     pub fn give_up(&mut self) {
         self.held = false;
     }
 
-    /// What a key of a table has; `None` if only LMDB can tell. `row` gives the row of the table
-    /// in the table of tables, and how many pages the file has.
+    /// Looks up a key of a table; `None` if only LMDB can tell. `row` returns the table's row in
+    /// the table of tables, and the number of pages of the file.
     ///
     /// # Safety
     /// The snapshot must be held for `'t`, and `row` answer from it.
@@ -97,8 +97,8 @@ impl Trees {
         unsafe { pages.find(tree, key) }
     }
 
-    /// Whether the way to a key of a table, which was looked up before, is one that LMDB wrote.
-    /// `true` when only LMDB can tell.
+    /// Returns whether the pages on the way to a key of a table, which was looked up before, are
+    /// well formed; `true` when only LMDB can tell.
     pub fn is_way_sound(&self, table: Table, key: &[u8]) -> bool {
         let tree = self.trees.get(table.handle as usize).map(Cell::get);
         let known = tree.filter(|it| self.held && it.root != UNKNOWN.root);
@@ -108,7 +108,7 @@ impl Trees {
         })
     }
 
-    /// The pages of the file, once a tree is known.
+    /// The pages of the file; `None` before the first look-up.
     pub fn pages(&self) -> Option<Pages> {
         self.pages.get().filter(|_| self.held)
     }

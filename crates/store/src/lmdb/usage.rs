@@ -1,4 +1,4 @@
-//! How an environment is used: which snapshots its readers hold, and which pages are free.
+//! Usage of an environment: the snapshots that its readers hold, and its free pages.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -10,10 +10,10 @@ use super::transaction::{ReadTransaction, Table};
 use crate::error::Error;
 
 impl Environment {
-    /// The processes that read, this one among them, each with a snapshot that it holds.
+    /// Returns the process id and the held snapshot of each reader, this process's among them.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn readers(&self) -> Result<Vec<(u32, u64)>, Error> {
         let mut lines: Vec<u8> = Vec::new();
         // SAFETY: the handle is open; `take_line` gets the context given here, which outlives the
@@ -25,11 +25,12 @@ impl Environment {
                 (&raw mut lines).cast::<c_void>(),
             )
         };
-        // The callback's own answers come back as well, and they are never negative.
+        // The results of the callback come back as well, and are never negative.
         if code < 0 {
             check(code)?;
         }
-        // A line for each slot: process, thread, snapshot; `-` for a slot that holds none.
+        // LMDB gives a line for each slot: process, thread, snapshot; `-` for a slot that holds
+        // none.
         let text = String::from_utf8_lossy(&lines);
         let reader = |line: &str| {
             let mut words = line.split_whitespace();
@@ -38,10 +39,10 @@ impl Environment {
         Ok(text.lines().filter_map(reader).collect())
     }
 
-    /// The newest snapshot there is.
+    /// Id of the newest snapshot.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn newest(&self) -> Result<u64, Error> {
         let mut info = std::mem::MaybeUninit::<ffi::MDB_envinfo>::zeroed();
         // SAFETY: the place is valid for writes and all-zero bytes are a value of its type; the
@@ -54,7 +55,7 @@ impl Environment {
     }
 }
 
-/// Appends a text of LMDB's to the `Vec<u8>` that the context is.
+/// Appends a text of LMDB's to the `Vec<u8>` that `context` points to.
 unsafe extern "C" fn take_line(text: *const c_char, context: *mut c_void) -> c_int {
     // SAFETY: LMDB hands over a NUL-terminated text and the context it was given, which is a
     // vector that nobody else uses meanwhile.
@@ -66,16 +67,16 @@ unsafe extern "C" fn take_line(text: *const c_char, context: *mut c_void) -> c_i
 }
 
 impl ReadTransaction {
-    /// Pages that this snapshot knows to be free. Costs a look at each row of LMDB's list of them,
-    /// which has one for each transaction that freed some.
+    /// Number of pages that are free in this snapshot. Reads each row of LMDB's free list, which
+    /// has one for each transaction that freed pages.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn free_pages(&self) -> Result<u64, Error> {
         let mut pages = 0_u64;
         let mut cursor = self.cursor(Table::FREE_PAGES)?;
         while let Some((_, list)) = cursor.next()? {
-            // The first word says how many page numbers follow.
+            // The first word is the number of page numbers that follow.
             let count = list.first_chunk().map_or(0, |it| usize::from_ne_bytes(*it));
             pages += count as u64;
         }

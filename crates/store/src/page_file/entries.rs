@@ -1,4 +1,4 @@
-//! The entries of a file whose pages are damaged: those that can be reached are compared with their
+//! The entries of a file with damaged pages: those that can be reached are compared with their
 //! checksums.
 
 use crate::entry::EntryView;
@@ -6,13 +6,12 @@ use crate::entry_store::verified;
 use crate::id::EntryId;
 use crate::tables::id_of_key;
 
-/// Entries met on a walk over pages.
+/// Entries met in a walk over pages.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    /// The number of entries that are sound.
+    /// Number of sound entries.
     pub sound: u64,
-    /// The ids of entries whose checksum or digest does not fit; `None` where the id cannot be
-    /// read.
+    /// Ids of entries whose checksum or digest is wrong; `None` where the id cannot be read.
     pub damaged: Vec<Option<EntryId>>,
 }
 

@@ -1,10 +1,10 @@
-//! One page of the database file in memory: whatever it says is compared with its bounds.
+//! One page of the database file in memory: every offset in it is compared with its bounds.
 
 use crate::page_layout::{
     HEADER_BYTES, NODE_BYTES, NODE_OVERFLOW, PAGE_FIXED_ITEMS, u16_at, u64_at,
 };
 
-/// A page in memory.
+/// A page read into memory.
 pub(super) struct Page {
     pub number: u64,
     pub bytes: Vec<u8>,
@@ -14,9 +14,9 @@ pub(super) struct Page {
 pub(super) struct Node<'p> {
     pub flags: u16,
     pub key: &'p [u8],
-    /// What stands in the page: the value, or where it is.
+    /// The bytes in the page: the value, or the number of the page that has it.
     pub data: &'p [u8],
-    /// Bytes of the value.
+    /// Length of the value in bytes.
     pub length: usize,
 }
 
@@ -38,7 +38,7 @@ impl Page {
         self.u16(12).saturating_sub(HEADER_BYTES) / 2
     }
 
-    /// Where a node begins, and its key: within the part of the page that nodes take.
+    /// Returns offset and key of a node, if both lie within the nodes' part of the page.
     pub fn node(&self, at: usize) -> Option<(usize, &[u8])> {
         let node = self.u16(HEADER_BYTES + 2 * at);
         let key = node + NODE_BYTES;
@@ -47,7 +47,7 @@ impl Page {
         sound.then_some((node, self.bytes.get(key..key + length)?))
     }
 
-    /// The pages that a branch page leads to. It has two at least.
+    /// Returns the pages that a branch page leads to, at least two.
     pub fn children(&self) -> Option<Vec<u64>> {
         let child = |at| {
             let (node, _) = self.node(at)?;
@@ -75,7 +75,7 @@ impl Page {
         })
     }
 
-    /// The items of a page that holds nothing but items of one length.
+    /// Returns the items of a page that has only items of one length.
     pub fn fixed_items(&self) -> Option<&[u8]> {
         let length = self.u16(8);
         let end = HEADER_BYTES + length * self.count();
@@ -83,7 +83,7 @@ impl Page {
     }
 }
 
-/// Whether a page inside a row, which has several items of one length, lies within the row.
+/// Returns whether a page inside a row, with several items of one length, lies within the row.
 pub(super) fn inner_is_sound(inner: &[u8]) -> bool {
     let u16 = |at| u16_at(inner, at).map_or(0, usize::from);
     let (lower, upper) = (u16(12), u16(14));

@@ -1,22 +1,22 @@
-//! Which index would find the entries of a filter that no index narrows down.
+//! Index advice: the indexes that would find the entries of an unindexed filter.
 
 use schema::{Assertion, Filter, Selector, TypeId, grams_of_assertion};
 
 use super::estimate::is_true;
 use crate::index_set::{IndexKind, IndexSet};
 
-/// What a filter lacks.
+/// The indexes that a filter lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Advice {
-    /// Nothing: an index finds its entries, or will when it is built.
+    /// None: an index finds the entries, or will when it is built.
     Indexed,
-    /// These indexes together.
+    /// All of these indexes together.
     Add(Vec<(TypeId, IndexKind)>),
-    /// No index can help, as with a negation.
+    /// No index can help, e.g. with a negation.
     Hopeless,
 }
 
-/// What a filter lacks. `may_index` tells which attribute types have values that are stored.
+/// Returns the indexes that a filter lacks. `may_index` tells whether values of a type are stored.
 pub fn advise(indexes: &IndexSet, filter: &Filter, may_index: &dyn Fn(TypeId) -> bool) -> Advice {
     Adviser { indexes, may_index }.of(filter)
 }
@@ -54,7 +54,7 @@ impl Adviser<'_> {
         }
     }
 
-    /// One part is enough: that which is cheapest to index.
+    /// Advice for an AND: one indexed part is enough, the one that is cheapest to index.
     fn all_of(&self, parts: &[Filter]) -> Advice {
         let mut best: Option<Vec<(TypeId, IndexKind)>> = None;
         for part in parts {
@@ -71,7 +71,7 @@ impl Adviser<'_> {
         best.map_or(Advice::Hopeless, Advice::Add)
     }
 
-    /// Every part needs one.
+    /// Advice for an OR: every part needs an index.
     fn any_of(&self, parts: &[Filter]) -> Advice {
         let mut all = Vec::new();
         for part in parts {
@@ -101,7 +101,7 @@ impl Adviser<'_> {
         self.kind(&assertion.selector, IndexKind::Equality)
     }
 
-    /// The attribute and all its subtypes that entries have need an index of this kind.
+    /// Advice for an attribute: it and all its subtypes in use need an index of this kind.
     fn kind(&self, selector: &Selector, kind: IndexKind) -> Advice {
         let schema = &self.indexes.schema;
         let mut types: Vec<TypeId> = Vec::new();
@@ -141,7 +141,7 @@ impl Adviser<'_> {
     }
 }
 
-/// Fewer indexes before more; those that take less room, and narrow down more, first.
+/// Orders advice: fewer indexes first, then those that take less room and select fewer entries.
 fn cost(indexes: &[(TypeId, IndexKind)]) -> (usize, u32) {
     let each = indexes.iter().map(|(_, kind)| match kind {
         IndexKind::Equality => 0,

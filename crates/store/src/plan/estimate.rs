@@ -1,4 +1,4 @@
-//! Turning a filter into steps, with estimates.
+//! Turning a filter into steps, with estimates of their size.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use crate::index::posting;
 use crate::index_set::{IndexKind, IndexSet};
 use crate::snapshot::{Lookup, Region, RegionScope};
 
-/// Values an ordering estimate counts before it gives up and asks some entries.
+/// Number of values that an ordering estimate counts before it samples entries instead.
 const COUNTED_MAX: u64 = 1024;
-/// Trigrams of one assertion that are looked at; the rarest four of them are used.
+/// Number of trigrams of an assertion that are looked up; the four rarest are used.
 const GRAMS_MAX: usize = 12;
 const GRAMS_USED: usize = 4;
 
-/// Whether a filter is true of every entry.
+/// Returns whether a filter matches every entry.
 pub(super) fn is_true(indexes: &IndexSet, filter: &Filter) -> bool {
     match filter {
         Filter::True => true,
@@ -41,7 +41,7 @@ pub(super) fn is_object_class(indexes: &IndexSet, selector: &Selector) -> bool {
 }
 
 impl Planner<'_> {
-    /// The step for a filter: a superset of the entries that match.
+    /// Returns the step for a filter, which gives a superset of the matching entries.
     pub fn filter(&self, filter: &Filter) -> Result<Step, Error> {
         match filter {
             Filter::And(parts) => self.all_of(parts),
@@ -70,7 +70,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Takes the region instead where that is cheaper, and says no to a step that would look up
+    /// Replaces a step by the region where that is cheaper, and by a scan where it would look up
     /// more entries than a scan reads.
     pub fn narrow_to_region(&self, step: Step, region: &Region) -> Result<Step, Error> {
         let size = self.size(&step)?;
@@ -89,7 +89,7 @@ impl Planner<'_> {
         })
     }
 
-    /// About how many ids a step gives.
+    /// Approximate number of ids that a step gives.
     pub fn size(&self, step: &Step) -> Result<u64, Error> {
         match step {
             Step::Everything => self.snapshot.entry_count(),
@@ -97,7 +97,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The entries of a region that has fewer than `other` and is small or the only way but a scan.
+    /// Returns the entries of a region that has fewer than `other` and is small or the only way but
+    /// a scan.
     fn small_region(&self, region: &Region, other: u64) -> Result<Option<Step>, Error> {
         let snapshot = self.snapshot;
         match region.scope {
@@ -105,8 +106,8 @@ impl Planner<'_> {
             RegionScope::OneLevel => {
                 let parent = region.base;
                 let children = snapshot.child_count(parent)?;
-                // Listing children and looking them up costs less than a scan of all entries as
-                // long as they are a small part of them.
+                // Listing children and looking them up costs less than a scan as long as they are a
+                // small part of all entries.
                 if children > REGION_MAX && children.saturating_mul(SCAN_ADVANTAGE) > other {
                     return Ok(None);
                 }
@@ -135,7 +136,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The ids of a subtree with at most `most` entries.
+    /// Returns the ids of a subtree with at most `most` entries; `None` for a larger one.
     pub(super) fn small_subtree(
         &self,
         region: &Region,
@@ -164,7 +165,7 @@ impl Planner<'_> {
 
     fn all_of(&self, parts: &[Filter]) -> Result<Step, Error> {
         let mut steps: Vec<Step> = Vec::with_capacity(parts.len());
-        // Equality first: it is the cheapest to look up and the likeliest to be enough.
+        // Equality comes first: it is the cheapest to look up and the likeliest to be enough.
         let is_equality = |it: &&Filter| matches!(it, Filter::Equality(_));
         let order = parts.iter().filter(is_equality);
         for part in order.chain(parts.iter().filter(|it| !is_equality(it))) {
@@ -221,7 +222,7 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    /// `entryDN` is not stored, but says all there is to know.
+    /// Plans an `entryDN` assertion: the value is not stored, but names the entry.
     fn by_name(&self, assertion: &Assertion) -> Result<Step, Error> {
         let schema = &self.indexes.schema;
         if schema.attribute_type("entryDN") != Some(assertion.selector.type_id) {
@@ -245,7 +246,7 @@ impl Planner<'_> {
         for (base, type_id) in bases {
             let kind = IndexKind::Approximate;
             steps.push(self.hashed(kind, base, type_id, hash_of_whole(&assertion.normal))?);
-            // Every word has to be heard.
+            // Every word of the assertion must match.
             let mut words = Vec::with_capacity(assertion.alternatives.len());
             for word in &assertion.alternatives {
                 words.push(self.hashed(kind, base, type_id, xxh3_64(word))?);
@@ -255,7 +256,8 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    /// The entries that hold the attribute: what an assertion without an index of its own needs.
+    /// Returns the holders of the attribute: the candidates of an assertion without an index of its
+    /// own.
     pub(super) fn holding(&self, selector: &Selector) -> Result<Step, Error> {
         if is_object_class(self.indexes, selector) {
             return Ok(Step::Everything);
@@ -273,7 +275,7 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    /// What must be looked at beside an index of values in rows.
+    /// Steps needed beside an index of values in rows: those for values stored as links.
     fn beside(&self, selector: &Selector) -> Result<Vec<Step>, Error> {
         match self.covers_links(selector) {
             true => Ok(vec![self.owners(selector)?]),
@@ -342,11 +344,12 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    /// The indexes that together have every value an assertion covers; `None` if one is missing.
+    /// Returns the bases whose indexes together have every value that an assertion covers; `None`
+    /// if an index is missing.
     pub(super) fn bases(&self, selector: &Selector, kind: IndexKind) -> Option<Bases> {
         let schema = &self.indexes.schema;
         let mut bases = Bases::new();
-        // The usual case without a look into the dictionary's order: one number, no options.
+        // The usual case needs no look into the dictionary's order: one number, no options.
         for number in &selector.numbers {
             let known = schema.known(*number)?;
             if bases.iter().any(|(base, _)| *base == known.base) {
@@ -355,7 +358,7 @@ impl Planner<'_> {
             if !self.indexes.is_ready(known.type_id, kind) {
                 return None;
             }
-            // A subtype with a rule of its own has keys that this assertion does not ask for.
+            // A subtype with another rule has keys that differ from those of this assertion.
             if known.type_id != selector.type_id
                 && !same_rule(schema, kind, known.type_id, selector.type_id)
             {
@@ -363,7 +366,7 @@ impl Planner<'_> {
             }
             bases.push((known.base, known.type_id));
         }
-        // No entry has the attribute, but only stored ones are sure to be absent then.
+        // No entry has the attribute, but only stored values are sure to be absent then.
         if bases.is_empty() && !self.indexes.is_ready(selector.type_id, kind) {
             return None;
         }
@@ -432,7 +435,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether two types make the keys of an index in the same way.
+/// Returns whether two types derive the keys of an index by the same rule.
 fn same_rule(schema: &Schema, kind: IndexKind, one: TypeId, other: TypeId) -> bool {
     let (one, other) = (schema.type_of(one), schema.type_of(other));
     match kind {

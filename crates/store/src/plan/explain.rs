@@ -1,11 +1,11 @@
-//! Steps of a plan in words, for people.
+//! Steps of a plan as text for people.
 
 use schema::TypeId;
 
 use super::step::{Found, Step, Why};
 use crate::index::order::Side;
 
-/// Appends a step in words to `out`; `name` gives the names of attribute types.
+/// Appends a step as text to `out`; `name` returns the names of attribute types.
 pub(super) fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut String) {
     match step {
         Step::Nothing => out.push_str("nothing can match"),

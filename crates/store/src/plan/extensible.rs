@@ -1,8 +1,8 @@
 //! Steps for extensible assertions, `(type:rule:=value)`.
 //!
-//! A rule that is the attribute's own asks the same index as the plain assertion. Others ask the
-//! index that holds a superset: the order of moments for relative times, the names for `entryDN`,
-//! and presence for what is left.
+//! A rule that is the attribute's own reads the same index as the plain assertion. Other rules read
+//! an index that gives a superset: the ordering index for relative times, the names for `entryDN`,
+//! and presence otherwise.
 
 use schema::matching::{Family, Position, RuleKind};
 use schema::{ExtensibleAssertion, Name, Selector, SubstringAssertion};
@@ -18,9 +18,9 @@ use crate::index_set::IndexKind;
 use crate::snapshot::{Lookup, Region, RegionScope};
 
 impl Planner<'_> {
-    /// The step for an extensible assertion.
+    /// Returns the step for an extensible assertion.
     pub(super) fn extensible(&self, assertion: &ExtensibleAssertion) -> Result<Step, Error> {
-        // Values of names are in no index.
+        // Values in names are in no index.
         if assertion.dn_attributes {
             return Ok(Step::Everything);
         }
@@ -76,7 +76,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The kind of index that gives what an assertion matches.
+    /// Returns the kind of index that finds the matches of an assertion, if any.
     pub(super) fn index_of(&self, assertion: &ExtensibleAssertion) -> Option<IndexKind> {
         let own = (self.indexes.schema).type_of(assertion.selectors.first()?.type_id);
         let rule = assertion.rule;
@@ -90,10 +90,10 @@ impl Planner<'_> {
         }
     }
 
-    /// `entryDN` is not stored, but the names say where entries are.
+    /// Plans an assertion about `entryDN`, whose values are not stored, by the tree of names.
     fn by_entry_name(&self, assertion: &ExtensibleAssertion) -> Result<Step, Error> {
         let name = Name::from_bytes(&assertion.normal);
-        // A naming context may stand below a name that has no entry.
+        // A naming context may stand below a name without an entry.
         let Lookup::Found(base) = self.snapshot.find(&name)? else {
             return Ok(Step::Everything);
         };
@@ -124,7 +124,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether an ordering index holds moments in their order.
+/// Returns whether an ordering index has moments in their order.
 fn is_moment(ordering: Option<&schema::MatchingRule>) -> bool {
     ordering.is_some_and(|rule| rule.family == Family::GeneralizedTime)
 }

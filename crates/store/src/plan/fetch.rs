@@ -1,4 +1,4 @@
-//! Carrying a plan out.
+//! Executing a plan: fetching its candidates.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::index::equality::{self, Holders};
 use crate::index::posting;
 use crate::snapshot::Snapshot;
 
-/// The candidates of a step with ids greater than `after`.
+/// Returns the candidates of a step with ids greater than `after`.
 pub(super) fn fetch(
     snapshot: &Snapshot<'_>,
     step: &Step,
@@ -43,7 +43,7 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
                 Holders::Nobody | Holders::Many(_) => Candidates::None,
                 Holders::One(id) => Candidates::One(id),
                 Holders::Few(ids) => Candidates::from_ids(ids),
-                // It has moved there since the plan was made on an older snapshot.
+                // The holders have moved there since the plan was made on an older snapshot.
                 Holders::Posted => {
                     let table = snapshot.tables.posting;
                     Candidates::from_set(posting::ids(snapshot.transaction, table, pending, key)?)
@@ -80,7 +80,7 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
                 let worth = match left.count() {
                     None => true,
                     Some(count) if count <= ENOUGH => false,
-                    // The filter is evaluated all the same.
+                    // A slow part may be skipped, since the filter is evaluated on each candidate.
                     Some(_) if part.is_slow() => false,
                     Some(count) => part.rough_size() < count.saturating_mul(NARROWING_MAX),
                 };
@@ -93,7 +93,7 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
     })
 }
 
-/// The entries that have links of an attribute.
+/// Returns the entries that have links of an attribute.
 fn owners(snapshot: &Snapshot<'_>, base: AttributeNumber) -> Result<Candidates, Error> {
     let mut ids = Vec::new();
     snapshot.each_owner(base, EntryId::ROOT, |id, owns| {
@@ -119,7 +119,7 @@ fn beyond(candidates: Candidates, after: EntryId) -> Candidates {
             set.remove_range(..=after.0);
             Candidates::from_set(set)
         }
-        // These are walked through from there on.
+        // These candidates are walked from `after` on.
         all @ (Candidates::Scan
         | Candidates::Listed(_)
         | Candidates::Gathering(_)

@@ -1,9 +1,9 @@
 //! Collecting candidates in slices.
 //!
-//! Entries are looked at in the order of their ids, and an ordering index or the names below an
-//! entry give ids in another one: all have to be there before the first is looked at. So have the
-//! members of groups and the owners of sets, beside which others are candidates. Others wait
-//! meanwhile, so of very many rows only some are walked at a time.
+//! Entries are read in the order of ids, while an ordering index or the names below an entry give
+//! ids in another order: all must be collected before the first entry is read. So must the members
+//! of groups and the owners of sets when an AND or OR combines them with other candidates. Other
+//! clients wait meanwhile, so very many rows are walked in slices.
 
 use roaring::RoaringTreemap;
 
@@ -18,11 +18,11 @@ use crate::id::EntryId;
 use crate::snapshot::Snapshot;
 
 impl Snapshot<'_> {
-    /// The candidates of a plan with ids greater than `after`, for who looks at them in their
-    /// order. They may have to be [gathered](Snapshot::gather) first.
+    /// Returns the candidates of a plan with ids greater than `after`, for reading in the order of
+    /// ids. They may have to be [gathered](Snapshot::gather) first.
     ///
     /// # Errors
-    /// As [`Snapshot::candidates`].
+    /// The errors of [`Snapshot::candidates`].
     #[inline]
     pub fn begin_candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Error> {
         match &plan.step {
@@ -31,11 +31,11 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The same for who walks through them and asks nothing else. The members of a group are read
-    /// as they come.
+    /// Returns the candidates for a single walk. The members of a group are then read during the
+    /// walk instead of being collected.
     ///
     /// # Errors
-    /// As [`Snapshot::candidates`].
+    /// The errors of [`Snapshot::candidates`].
     #[inline]
     pub fn begin_walk(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Error> {
         match plan.step {
@@ -44,11 +44,12 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The same for who needs so many entries that match. Walking over entries until they are found
-    /// may cost less than all rows do, in particular where a page before has ended.
+    /// Returns the candidates for a page of `wanted` matching entries. Walking over entries until
+    /// they are found may cost less than reading all index rows, in particular behind an earlier
+    /// page.
     ///
     /// # Errors
-    /// As [`Snapshot::candidates`].
+    /// The errors of [`Snapshot::candidates`].
     pub fn begin_page(
         &self,
         plan: &Plan,
@@ -79,10 +80,10 @@ impl Snapshot<'_> {
         })))
     }
 
-    /// Goes on collecting candidates, and returns whether all are there.
+    /// Continues to collect candidates, and returns whether all are collected.
     ///
     /// # Errors
-    /// As [`Snapshot::candidates`].
+    /// The errors of [`Snapshot::candidates`].
     #[cold]
     pub fn gather(&self, candidates: &mut Candidates) -> Result<bool, Error> {
         let Candidates::Gathering(gathering) = candidates else {
@@ -97,7 +98,7 @@ impl Snapshot<'_> {
 }
 
 impl Gathering {
-    /// Walks on through slow parts; returns the candidates when all of them are collected.
+    /// Walks on through slow parts; returns the candidates when all are collected.
     fn go_on(&mut self, snapshot: &Snapshot<'_>) -> Result<Option<Candidates>, Error> {
         let mut rows = SLICE_ROWS;
         let after = self.after;

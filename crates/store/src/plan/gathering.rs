@@ -1,4 +1,4 @@
-//! Candidates that are being collected.
+//! Candidates being collected in slices.
 
 use roaring::RoaringTreemap;
 
@@ -6,8 +6,8 @@ use super::step::Step;
 use crate::id::EntryId;
 use crate::index_set::IndexSet;
 
-/// Candidates that are being collected. They own nothing of a snapshot: rows that come while it
-/// lasts are among them or not, as they are for a search that has begun.
+/// Candidates being collected. They borrow nothing from a snapshot: rows written meanwhile are
+/// among them or not, as for a search that has begun.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathering {
     /// The step whose slow parts are walked one after the other.
@@ -21,7 +21,7 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Whether the indexes that are still to be read are there.
+    /// Returns whether the indexes still to be read exist.
     pub(crate) fn is_indexed(&self, indexes: &IndexSet) -> bool {
         self.step.is_indexed(indexes)
     }

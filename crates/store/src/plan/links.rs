@@ -1,7 +1,7 @@
-//! Planning assertions about values that are kept as links.
+//! Planning assertions about values that are stored as links.
 //!
-//! Equality is looked up from the member's side. For all else the owners of sets of the attribute
-//! are the candidates, beside what an index finds among the values in rows.
+//! Equality is looked up from the member's side. For other assertions the owners of sets of the
+//! attribute are candidates, beside those that an index finds among the values in rows.
 
 use schema::{AttributeNumber, KnownAttribute, Name, Selector};
 use xxhash_rust::xxh3::xxh3_64;
@@ -17,7 +17,7 @@ use crate::link::{SetId, TEXT_MARK, is_linked_type, make_member_form, rows};
 use crate::snapshot::{Lookup, Snapshot};
 
 impl Planner<'_> {
-    /// Whether an assertion covers a type whose values may be links.
+    /// Returns whether an assertion covers a type whose values may be links.
     #[inline]
     pub(super) fn covers_links(&self, selector: &Selector) -> bool {
         let schema = &self.indexes.schema;
@@ -27,14 +27,14 @@ impl Planner<'_> {
                     .any(|known| is_linked_type(schema, known.type_id)))
     }
 
-    /// The attributes among those selected whose values may be links.
+    /// The selected attributes whose values may be links.
     fn linked_attributes(&self, selector: &Selector) -> impl Iterator<Item = &KnownAttribute> {
         let schema = &self.indexes.schema;
         let known = selector.numbers.iter().filter_map(|it| schema.known(*it));
         known.filter(|it| it.base == it.number && is_linked_type(schema, it.type_id))
     }
 
-    /// The owners of sets of these attributes.
+    /// Returns the step of the owners of sets of these attributes.
     pub(super) fn owners(&self, selector: &Selector) -> Result<Step, Error> {
         let mut steps = Vec::new();
         for known in self.linked_attributes(selector) {
@@ -47,7 +47,7 @@ impl Planner<'_> {
                     looked_at < OWNERS_COUNTED_MAX
                 })?;
             if looked_at == OWNERS_COUNTED_MAX {
-                // Nobody knows; a third of all entries is the customary guess.
+                // The number is unknown; a third of all entries is the customary guess.
                 estimate = estimate.max(self.snapshot.entry_count()? / 3);
             }
             if estimate > 0 {
@@ -61,8 +61,8 @@ impl Planner<'_> {
         Ok(union(steps))
     }
 
-    /// Whether it is known, without an index made for it, that no row has a value of these
-    /// attributes: all of them are links, and their equality indexes are empty.
+    /// Returns whether it is known, without an index made for it, that no row has a value of these
+    /// attributes: all values are links, and the equality indexes are empty.
     pub(super) fn only_links(&self, selector: &Selector) -> Result<bool, Error> {
         let linked: Vec<AttributeNumber> = (self.linked_attributes(selector))
             .map(|it| it.number)
@@ -86,7 +86,7 @@ impl Planner<'_> {
         Ok(true)
     }
 
-    /// The holders of a name, as a link or in the row.
+    /// Returns the holders of a name, as a link or in the row.
     pub(super) fn linked(&self, normal: &[u8], bases: &Bases) -> Result<Step, Error> {
         let mut steps = Vec::new();
         for (base, type_id) in bases {
@@ -114,11 +114,11 @@ impl Planner<'_> {
 }
 
 impl Snapshot<'_> {
-    /// What a normalised name may stand for as a member: the entry of the name, and a text that
-    /// was given while there was none. A set may have both.
+    /// Returns the members that a normalised name may stand for: the entry of the name, and a text
+    /// that was given while there was none. A set may have both.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn members_named(
         &self,
         normal: &[u8],
@@ -138,11 +138,11 @@ impl Snapshot<'_> {
         })
     }
 
-    /// The entry that a text names. It came to its name with a superior that was moved or renamed,
-    /// which touches nothing below; one that comes by itself takes the place of the text.
+    /// Returns the entry that a text names. It got its name when a superior was moved or renamed,
+    /// which changes no subordinate; an entry that is added takes the place of the text.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn named_by(&self, text: EntryId) -> Result<Option<EntryId>, Error> {
         match self.stored_text(text)? {
             Some((_, normal)) => self.entry_named(normal),
@@ -150,14 +150,15 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Whether some member of some set is a text.
+    /// Returns whether some set has a text as member.
     pub(super) fn has_texts(&self) -> Result<bool, Error> {
         let mut cursor = self.transaction.cursor(self.tables.linkset)?;
         let row = cursor.seek(&rows::text_key(EntryId::ROOT))?;
         Ok(row.is_some_and(|(key, _)| rows::of_text_key(key).is_some()))
     }
 
-    /// The entry that a member is, or that it names if it is a text; the root if there is none.
+    /// Returns the entry that a member is, or that it names if it is a text; the root if there is
+    /// none.
     pub(super) fn entry_of_member(&self, member: EntryId) -> Result<EntryId, Error> {
         if self.stored_entry(member)?.is_some() {
             return Ok(member);
@@ -165,10 +166,11 @@ impl Snapshot<'_> {
         Ok(self.named_by(member)?.unwrap_or_default())
     }
 
-    /// Whether a text in a set names an entry that is in the set as well: one value, held twice.
+    /// Returns whether a text in a set names an entry that the set has as well: one value, held
+    /// twice.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn is_repeated(&self, set: SetId, text: EntryId) -> Result<bool, Error> {
         match self.named_by(text)? {
             Some(entry) => self.has_member(set, entry),
@@ -176,8 +178,8 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Goes through the sets of entries from an id on, in the order of ids, until `each` has
-    /// enough: shows it the owner of each set, and whether it is one of this attribute.
+    /// Passes to `each`, in the order of entry ids from `from` on, the owner of each set and
+    /// whether it is a set of this attribute, until `each` returns false.
     pub(crate) fn each_owner(
         &self,
         number: AttributeNumber,
@@ -198,8 +200,8 @@ impl Snapshot<'_> {
     }
 }
 
-/// Whether a normal form is a name, and one without a bit string behind it, which stands after
-/// `00 03` (RFC 4517 §3.3.21).
+/// Returns whether a normal form is a name without a bit string, which would stand behind `00 03`
+/// (RFC 4517 §3.3.21).
 fn is_name(normal: &[u8]) -> bool {
     if normal.first() == Some(&TEXT_MARK) {
         return false;

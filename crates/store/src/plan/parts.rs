@@ -1,4 +1,4 @@
-//! What each part of a filter would find by itself, for explanations.
+//! The plan of each part of a filter by itself, for explanations.
 
 use schema::Filter;
 
@@ -9,26 +9,26 @@ use crate::error::Error;
 use crate::index_set::IndexSet;
 use crate::snapshot::Snapshot;
 
-/// Parts of a filter beyond this number are left out.
+/// Number of parts of a filter that are explained; further ones are left out.
 const PARTS_MAX: usize = 200;
 
 /// One part of a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterPart {
-    /// How many filters it stands in.
+    /// Number of filters that enclose the part.
     pub depth: u32,
-    /// The part as text; of what holds other parts, only its operator.
+    /// The part as text; of a part that encloses others, only its operator.
     pub filter: String,
-    /// Which index finds its entries, in words; nothing if none does.
+    /// The index that finds its entries, as text; `None` if none does.
     pub found_by: Option<String>,
-    /// About how many entries that gives.
+    /// Approximate number of entries found.
     pub estimate: u64,
 }
 
-/// The parts of a filter, each before those it holds.
+/// Returns the parts of a filter, each before those it encloses.
 ///
 /// # Errors
-/// What LMDB says; [`Error::Corrupt`] for index rows that cannot be read.
+/// Errors of LMDB; [`Error::Corrupt`] for index rows that cannot be read.
 pub fn filter_parts(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -36,7 +36,7 @@ pub fn filter_parts(
 ) -> Result<Vec<FilterPart>, Error> {
     let planner = Planner { snapshot, indexes };
     let mut parts = Vec::new();
-    // Filters are as deep as a request may be, which is little.
+    // The depth of a filter is bounded where requests are decoded.
     let mut open = vec![(0, filter)];
     while let Some((depth, filter)) = open.pop() {
         if parts.len() == PARTS_MAX {

@@ -12,5 +12,5 @@ pub(super) struct Planner<'p> {
     pub indexes: &'p IndexSet,
 }
 
-/// The base numbers of the indexes an assertion has to ask.
+/// The base numbers of the indexes that an assertion must read.
 pub(super) type Bases = SmallVec<[(AttributeNumber, TypeId); 4]>;

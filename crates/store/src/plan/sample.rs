@@ -1,4 +1,4 @@
-//! How many entries an assertion matches, and where, told by asking some.
+//! Sampling: the share of entries that an assertion matches, and where they are.
 
 use schema::{Assertion, Filter, Selector, Truth};
 
@@ -9,28 +9,28 @@ use crate::id::EntryId;
 use crate::index::order::Side;
 use crate::snapshot::Snapshot;
 
-/// Entries that are asked: a share is known to some hundredths. Each costs about two microseconds
-/// in memory, and up to a tenth of a millisecond on a disk.
+/// Number of sampled entries: gives a share within some hundredths. Each costs about two
+/// microseconds in memory, and up to a tenth of a millisecond on a disk.
 const SAMPLES: u64 = 64;
-/// Looking at an entry costs as much as so many rows of an index.
+/// Cost of reading an entry, in index rows.
 const ENTRY_ROWS: u64 = 8;
 
-/// What entries that are evenly spread over all ids, and so by time, answered.
+/// The matches among sampled entries, which are evenly spread over all ids, and so over time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// A bit for each, the lowest for the lowest id.
+    /// One bit for each sampled entry, the lowest for the lowest id.
     matching: u64,
 }
 
 impl Sample {
-    /// About how many of so many entries match: of those between two that were asked, half.
+    /// Approximate number of matches among `entries` entries: between two sampled entries, half.
     pub fn share_of(self, entries: u64) -> u64 {
         let matching = u64::from(self.matching.count_ones());
         entries.saturating_mul(2 * matching + 1) / (2 * SAMPLES + 1)
     }
 
-    /// What a walk over entries behind an id costs, in rows of an index, until so many that match
-    /// were met; `None` when nobody knows of any.
+    /// Cost, in index rows, of walking over the entries behind an id until `wanted` matches are
+    /// found; `None` when no sampled entry behind it matches.
     pub fn walk_rows(
         self,
         snapshot: &Snapshot<'_>,
@@ -50,13 +50,13 @@ impl Sample {
     }
 }
 
-/// Ids from one sample to the next.
+/// Distance of ids between two samples.
 fn step(snapshot: &Snapshot<'_>) -> Result<u64, Error> {
     Ok(snapshot.last_id()?.0 / SAMPLES + 1)
 }
 
 impl Planner<'_> {
-    /// Asks entries whether they have a value on one side of a bound.
+    /// Samples whether entries have a value on one side of a bound.
     #[cold]
     pub(super) fn sample_order(
         &self,
@@ -78,7 +78,7 @@ impl Planner<'_> {
         self.sample(|view| filter.evaluate(&self.indexes.schema, view, &mut scratch) == Truth::True)
     }
 
-    /// Asks entries for what `test` says of them.
+    /// Samples entries with `test`.
     #[cold]
     pub(super) fn sample(
         &self,

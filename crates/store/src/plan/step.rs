@@ -12,7 +12,7 @@ use crate::index::keys::HashedKey;
 use crate::index::order::Side;
 use crate::index_set::{IndexKind, IndexSet};
 
-/// Where ids come from.
+/// A source of candidate ids.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
     /// Nothing matches.
@@ -124,7 +124,7 @@ impl Step {
         }
     }
 
-    /// Whether the indexes that the step reads are ready.
+    /// Returns whether the indexes that the step reads are ready.
     pub(super) fn is_indexed(&self, indexes: &IndexSet) -> bool {
         match self {
             Step::Order { type_id, .. } => indexes.is_ready(*type_id, IndexKind::Ordering),
@@ -138,12 +138,13 @@ impl Step {
         }
     }
 
-    /// Whether the candidates of the step take so many rows that they are collected in slices.
+    /// Returns whether the candidates of the step take so many rows that they are collected in
+    /// slices.
     pub(super) fn is_slow(&self) -> bool {
         match self {
             Step::Order { estimate, .. } => *estimate > SLICE_ROWS,
             Step::Members { estimate, .. } => *estimate > SLICE_ROWS,
-            // Nobody has counted more than that.
+            // An estimate counts no more owners than that.
             Step::Owners { estimate, .. } => *estimate >= OWNERS_COUNTED_MAX as u64,
             Step::Children { count, .. } => *count > SLICE_ROWS,
             Step::Union(parts) => parts.iter().any(Step::is_slow),
@@ -181,14 +182,14 @@ impl Step {
     }
 }
 
-/// The number of rows below which a part of an intersection is worth walking: a multiple of those
-/// of the smallest part.
+/// Number of rows below which a part of an intersection is worth walking: a multiple of the rows of
+/// the smallest part.
 fn most_beside(parts: &[Step]) -> u64 {
     let least = parts.first().map_or(0, Step::rough_size);
     least.saturating_mul(NARROWING_MAX)
 }
 
-/// The step of ids that were found while planning.
+/// Returns the step for ids found while planning.
 #[inline]
 pub(super) fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
     match ids.len() {
@@ -204,7 +205,7 @@ pub(super) fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
     }
 }
 
-/// The entries that all of the steps give; `None` when there is no step.
+/// Returns the step for the entries that all of the steps give; `None` when there is no step.
 pub(super) fn intersection(mut steps: Vec<Step>) -> Option<Step> {
     steps.sort_by_key(Step::rough_size);
     Some(match steps.first()? {
@@ -214,7 +215,7 @@ pub(super) fn intersection(mut steps: Vec<Step>) -> Option<Step> {
     })
 }
 
-/// The entries that any of the steps gives.
+/// Returns the step for the entries that any of the steps gives.
 #[inline]
 pub(super) fn union(mut steps: Vec<Step>) -> Step {
     steps.retain(|step| !matches!(step, Step::Nothing));

@@ -1,8 +1,8 @@
-//! Searches that look at many entries of which no index has chosen any.
+//! Unindexed searches: those that read many entries which no index has selected.
 //!
-//! What is looked at tells little by itself. A search that all entries match looks at all of them
-//! and gets what it pays for, and so does one for most of them: the plan then reads all entries
-//! because that is cheaper than an index is. What counts is whether it finds what it looks at.
+//! The number of entries read tells little by itself. A search that all or most entries match reads
+//! all of them with reason: a scan is then cheaper than an index. What counts is the share of
+//! entries read that match.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::index_set::IndexKind;
 use crate::snapshot::{Region, RegionScope};
 
 impl Planner<'_> {
-    /// Whether a step for a filter and a region looks at many entries for little.
+    /// Returns whether a step for a filter and a region reads many entries for few matches.
     #[cold]
     pub(super) fn is_unindexed(
         &self,
@@ -33,13 +33,13 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether indexes answer every part of a filter, so that what they give matches.
+    /// Returns whether indexes answer every part of a filter, so that the candidates match.
     pub(super) fn answers(&self, filter: &Filter) -> bool {
         let has = |selector: &Selector, kind| self.bases(selector, kind).is_some();
         match filter {
             Filter::True | Filter::False | Filter::Undefined(_) => true,
             Filter::Among(_) | Filter::Member(_) => true,
-            // What an index gives is what a negation does not want.
+            // An index gives the entries that a negation excludes.
             Filter::Not(_) => false,
             Filter::And(parts) => parts.iter().all(|it| self.answers(it)),
             Filter::Or(parts) => parts.iter().all(|it| self.answers(it)),
@@ -61,10 +61,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a region has a good part of all entries, or is a naming context as a whole.
+    /// Returns whether a region has a good part of all entries, or is a whole naming context.
     fn is_large_part(&self, region: &Region) -> Result<bool, Error> {
         let snapshot = self.snapshot;
-        // All entries are looked at for children only when they are many of them.
+        // For children, a scan is planned only when they are a large part of all entries.
         if region.base.is_root() || region.scope == RegionScope::OneLevel {
             return Ok(true);
         }

@@ -1,4 +1,4 @@
-//! Walking through the rows of a step.
+//! Walking over the index rows of a step.
 
 use schema::AttributeNumber;
 
@@ -9,8 +9,8 @@ use crate::index::order;
 use crate::snapshot::Snapshot;
 
 impl Step {
-    /// Shows `take` the key and the id of each row of a step that may be slow, from behind the row
-    /// with the key `behind`, until `take` returns false. Other steps have no rows to show.
+    /// Passes to `take` the key and the id of each row of a slow step, from behind the row with the
+    /// key `behind`, until `take` returns false. Other steps have no rows.
     pub(super) fn walk(
         &self,
         snapshot: &Snapshot<'_>,
@@ -35,10 +35,10 @@ impl Step {
             }
             Step::Children { parent, .. } => snapshot.walk_children(*parent, behind, take),
             Step::Owners { base, .. } => {
-                // Once more the last owner, which may have other sets.
+                // The walk begins at the last owner again, which may have other sets.
                 let from = EntryId(behind.try_into().map_or(0, u64::from_be_bytes));
                 snapshot.each_owner(*base, from, |id, owns| {
-                    // A set of another attribute costs as much, and is none of theirs.
+                    // A set of another attribute costs as much, and its owner is no candidate.
                     let found = if owns { id } else { EntryId::ROOT };
                     take(&id.0.to_be_bytes(), found)
                 })

@@ -1,8 +1,8 @@
-//! What is not found, and may be hidden by a damaged page: looked at a second time, slowly.
+//! Entries that are not found, and that a damaged page may hide: a second, slower look.
 //!
-//! A page that is damaged, or that a damaged page leads to in the place of another one, gives
-//! itself away beside a key that is looked for: its keys do not rise, or lie outside of the part of
-//! the order that is its own, or the row before or behind has a checksum that does not fit.
+//! A page that is damaged, or that a damaged page leads to instead of another, shows itself beside
+//! the missing key: its keys do not rise, or lie outside of its parent's bounds, or the row before
+//! or behind the key has a wrong checksum.
 
 use super::Snapshot;
 use crate::entry_store::verified;
@@ -12,10 +12,10 @@ use crate::lmdb::{Row, Table};
 use crate::tables::{NameKey, id_key, id_of_key, id_of_name};
 
 impl Snapshot<'_> {
-    /// Refuses to say that there is no entry of this name where a damaged page may hide it.
+    /// Fails if a damaged page may hide the entry of this name.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], or what LMDB says.
+    /// [`Error::Corrupt`], or an error of LMDB.
     #[cold]
     pub(super) fn require_no_name(&self, parent: EntryId, rdn: &[u8]) -> Result<(), Error> {
         let key = NameKey::new(parent, rdn);
@@ -24,10 +24,10 @@ impl Snapshot<'_> {
         rows.try_for_each(|(key, value)| id_of_name(key, value).map(drop))
     }
 
-    /// The same of an id that leads to no visible entry: the entry may be detached.
+    /// Fails if a damaged page may hide the entry with this id; a detached entry is no failure.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::DamagedEntry`] of a row beside it, or what LMDB says.
+    /// [`Error::Corrupt`], [`Error::DamagedEntry`] of a neighbouring row, or an error of LMDB.
     #[cold]
     pub(crate) fn require_no_entry(&self, id: EntryId) -> Result<(), Error> {
         if self.stored_entry(id)?.is_some() {
@@ -38,7 +38,7 @@ impl Snapshot<'_> {
         rows.try_for_each(|(key, row)| verified(id_of_key(key, "entry")?, row).map(drop))
     }
 
-    /// The rows before and behind a key that a table does not have.
+    /// Returns the rows before and behind a key that a table does not have.
     fn rows_beside(
         &self,
         (table, name): (Table, &'static str),

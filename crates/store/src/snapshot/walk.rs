@@ -1,4 +1,4 @@
-//! Walks over a state: the children of an entry by name, and entries by id.
+//! Walks over a snapshot: the children of an entry by name, and entries by id.
 
 use super::Snapshot;
 use crate::entry::EntryView;
@@ -8,7 +8,7 @@ use crate::id::EntryId;
 use crate::lmdb::Cursor;
 use crate::tables::{NameKey, id_of_name, parent_of_name_key};
 
-/// See [`Snapshot::children`].
+/// The iterator of [`Snapshot::children`].
 pub(super) struct Children<'a> {
     snapshot: Snapshot<'a>,
     parent: EntryId,
@@ -58,11 +58,11 @@ impl Iterator for Children<'_> {
 }
 
 impl Snapshot<'_> {
-    /// Shows `take` every row of the table of names: the superior, the entry, and its normalised
-    /// RDN (of a naming context the whole name, its RDNs joined by `00 02`).
+    /// Passes every row of the name table to `take`: the superior, the entry, and its normalised
+    /// RDN (for a naming context the whole name, its RDNs joined by `00 02`).
     ///
     /// # Errors
-    /// What LMDB says; [`Error::Corrupt`] for a row that cannot be read, and ends the walk.
+    /// Errors of LMDB; [`Error::Corrupt`] for a row that cannot be read, which ends the walk.
     pub fn walk_names(&self, take: &mut dyn FnMut(EntryId, EntryId, &[u8])) -> Result<(), Error> {
         let mut cursor = self.transaction.cursor(self.tables.name)?;
         while let Some((key, value)) = cursor.next()? {
@@ -73,8 +73,8 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Shows `take` the children of an entry with the keys of their names, behind one of these that
-    /// need not be there any more, until it has enough; without one from the first on.
+    /// Passes the children of an entry with their name keys to `take`, until it returns false. The
+    /// walk begins behind the key `behind`, whose row may be gone, or at the first child.
     pub(crate) fn walk_children(
         &self,
         parent: EntryId,
@@ -98,16 +98,16 @@ impl Snapshot<'_> {
     }
 }
 
-/// Which entries a walk shows.
+/// The entries that a walk shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// Those that are not detached.
+    /// Entries that are not detached.
     Visible,
-    /// All of them.
+    /// All entries.
     Stored,
 }
 
-/// See [`Snapshot::entries_range`].
+/// The iterator of [`Snapshot::entries_range`].
 pub(super) struct Entries<'a> {
     snapshot: Snapshot<'a>,
     from: EntryId,
@@ -134,7 +134,7 @@ impl<'a> Entries<'a> {
 
     fn begin(&mut self) -> Result<(), Error> {
         let snapshot = &self.snapshot;
-        // Without detached entries there is no difference, and rows need not be asked.
+        // Without detached entries all entries are visible, and rows need not be tested.
         if self.sight == Sight::Visible && !snapshot.validate()? {
             self.sight = Sight::Stored;
         }

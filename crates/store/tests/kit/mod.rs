@@ -1,4 +1,4 @@
-//! What the store's tests share: a schema with numbers, entries in one line, random choices.
+//! Shared parts of the store's tests: a schema with numbers, entries in one line, random choices.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use store::{
     RegionScope, Snapshot, Store, StoreOptions,
 };
 
-/// Attributes and their values, as a test spells them.
+/// Attributes with their values, as spelled in a test.
 pub type Attributes = BTreeMap<String, Vec<String>>;
 
-/// The attribute descriptions that tests use, numbered in this order.
+/// The attribute descriptions of the tests, numbered in this order.
 pub const USED: [&str; 12] = [
     "objectClass",
     "cn",
@@ -29,7 +29,7 @@ pub const USED: [&str; 12] = [
     "createTimestamp",
 ];
 
-/// The standard schema with numbers for [`USED`].
+/// Returns the standard schema with numbers for [`USED`].
 pub fn schema() -> Schema {
     let mut schema = Schema::standard();
     for text in USED {
@@ -42,7 +42,7 @@ pub fn schema() -> Schema {
     schema
 }
 
-/// Complete indexes on attributes.
+/// Returns complete indexes on attributes.
 pub fn indexes(schema: &Schema, definitions: &[(&str, IndexKinds)]) -> IndexSet {
     let definitions = definitions
         .iter()
@@ -67,7 +67,7 @@ pub fn number(schema: &Schema, text: &str) -> AttributeNumber {
         .expect("an attribute with a number")
 }
 
-/// An entry row.
+/// Returns an entry row.
 pub fn row(schema: &Schema, parent: EntryId, rdn: &str, attributes: &Attributes) -> Vec<u8> {
     let mut builder = EntryBuilder::new(parent, rdn, 7);
     for (text, values) in attributes {
@@ -83,7 +83,7 @@ pub fn row(schema: &Schema, parent: EntryId, rdn: &str, attributes: &Attributes)
     out
 }
 
-/// `"cn: Bob; mail: a@b; mail: c@d"` as attributes.
+/// Parses `"cn: Bob; mail: a@b; mail: c@d"` into attributes.
 pub fn attributes(text: &str) -> Attributes {
     let mut attributes = Attributes::new();
     for line in text.split(';').filter(|it| !it.trim().is_empty()) {
@@ -105,7 +105,7 @@ pub fn name(schema: &Schema, dn: &str) -> Name {
     schema.resolve_name(dn).expect("a valid DN")
 }
 
-/// An empty store in which the dictionary and the indexes are stored.
+/// Makes an empty store with the dictionary and the indexes.
 pub fn create(folder: &Path, indexes: &IndexSet, holders_max: u32) -> Store {
     let options = StoreOptions {
         holders_max,
@@ -157,7 +157,7 @@ pub fn subtree(base: EntryId) -> Region {
     }
 }
 
-/// The ids that match, by a plan.
+/// Returns the ids of matching entries, found by a plan.
 pub fn search(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -171,7 +171,7 @@ pub fn search(
     matching(snapshot, indexes, filter, region, &candidates)
 }
 
-/// The ids that match, by looking at every entry.
+/// Returns the ids of matching entries, found by evaluating the filter on every entry.
 pub fn scan(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -200,13 +200,13 @@ fn matching(
         .collect()
 }
 
-/// Fails with the problems of a check, if there are any.
+/// Fails with the problems of a check, if any.
 pub fn assert_sound(snapshot: &Snapshot<'_>, indexes: &IndexSet) {
     let report = store::check(snapshot, indexes, &mut |_| {}).expect("a readable database");
     assert_eq!(report.problems, Vec::<String>::new());
 }
 
-/// Random numbers that a seed repeats (xorshift).
+/// Random numbers, repeatable by a seed (xorshift).
 pub struct Random(u64);
 
 impl Random {

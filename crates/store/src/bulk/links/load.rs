@@ -1,4 +1,4 @@
-//! Links of a bulk load: added when all entries have their ids, and written at the end.
+//! Links of a bulk load: added when all entries have ids, written at the end.
 
 use schema::AttributeNumber;
 
@@ -10,14 +10,14 @@ use crate::id::EntryId;
 use crate::link::{SetId, chunk, rows, term};
 use crate::lmdb::Put;
 
-/// Links may take one part in so many of the memory, however much keys take: there are not too many
-/// files then.
+/// Links go to files above one part in so many of the memory limit, however much keys take: the
+/// number of files stays small.
 const SHARE: usize = 8;
 /// Rows of `linked` written in one transaction.
 const TRANSACTION_ROWS: usize = 200_000;
 
 impl BulkLoader {
-    /// Gives an entry the set of an attribute. Entries are appended before: ids that come later
+    /// Adds the set of an attribute to an entry. All entries must have been appended: later ids
     /// would follow those of sets. The entry's row must have the flag.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl BulkLoader {
         Ok(())
     }
 
-    /// The id of a text that names no entry, as a member. Each text is added once.
+    /// Returns the member id of a text that names no entry. Each text is added once.
     pub fn add_text(&mut self, text: &[u8], normal: &[u8]) -> EntryId {
         let id = self.next_id();
         let texts = &mut self.links.texts;
@@ -83,13 +83,13 @@ impl BulkLoader {
     fn next_id(&mut self) -> EntryId {
         let id = EntryId(self.state.next_id);
         self.state.next_id += 1;
-        // An entry cannot come after it any more.
+        // No entry can be appended behind this id.
         self.last = id;
         id
     }
 }
 
-/// Writes the links collected into their tables.
+/// Writes the collected links into their tables.
 pub(in crate::bulk) fn write_links(loader: &mut BulkLoader) -> Result<(), Error> {
     if !loader.links.rows.1.is_empty() {
         loader.links.spill(&loader.temporary)?;
@@ -133,7 +133,7 @@ fn link_of_run(key: &[u8]) -> Result<u64, Error> {
 /// Writes the rows of `linked` in their order.
 struct Linked {
     sets: Vec<SetId>,
-    /// The bucket written last.
+    /// Key of the bucket written last.
     last: Option<[u8; 5]>,
     rows: usize,
 }
@@ -160,7 +160,8 @@ impl Linked {
     }
 }
 
-/// Texts stand behind what says whose sets are, and the keys that lead to them behind them.
+/// Appends texts behind the rows that name owners of sets, and behind them the keys that lead to
+/// texts.
 fn put_texts(loader: &mut BulkLoader, texts: Texts) -> Result<(), Error> {
     let mut start = 0;
     for (at, (id, end)) in texts.ends.iter().enumerate() {
@@ -175,7 +176,7 @@ fn put_texts(loader: &mut BulkLoader, texts: Texts) -> Result<(), Error> {
     Ok(())
 }
 
-/// Appends the row at a place among those of its kind to `linkset`.
+/// Appends to `linkset` the row with index `at` among the rows of its kind.
 fn put_row(loader: &mut BulkLoader, at: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
     let table = loader.store.shared.tables.linkset;
     loader.transaction()?.put(table, key, value, Put::Append)?;

@@ -1,4 +1,4 @@
-//! Lookups in pages against LMDB's own, over trees of many shapes.
+//! Look-ups in pages compared with LMDB's own, over trees of many shapes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -45,7 +45,7 @@ fn put_all<'r>(
     write.commit().unwrap();
 }
 
-/// Looks a key up in both ways, and says whether it is there.
+/// Looks a key up in both ways, and returns whether it exists.
 #[track_caller]
 fn check(read: &ReadTransaction, table: Table, key: &[u8]) -> bool {
     let asked = read.ask(table.handle, key).unwrap();
@@ -54,7 +54,7 @@ fn check(read: &ReadTransaction, table: Table, key: &[u8]) -> bool {
     asked.is_some()
 }
 
-/// Any key of up to 40 bytes, of few letters so that some are prefixes of others.
+/// Keys of up to 40 bytes, of few letters so that some are prefixes of others.
 fn keys() -> impl Strategy<Value = BTreeSet<Vec<u8>>> {
     let letter = prop_oneof![Just(0), Just(1), Just(b'a'), Just(0xFF)];
     let short = prop::collection::vec(letter, 1..40);
@@ -95,7 +95,7 @@ fn ids_with_gaps_and_values_of_any_length() {
     let folder = tempfile::tempdir().unwrap();
     let environment = open(folder.path());
     let table = plain_table(&environment);
-    // Dense, then ever sparser: where guesses are right, near, and far off.
+    // Keys are dense first, then ever sparser: guesses are right, near, and far off.
     let mut rows: BTreeMap<u64, Vec<u8>> = (1..3_000)
         .map(|it| (it, vec![it as u8; it as usize % 97]))
         .collect();
@@ -138,7 +138,7 @@ fn a_tree_that_changes() {
             }
         }
         write.commit().unwrap();
-        // The old snapshot, then the new one.
+        // The first round reads the old snapshot, the second the new one.
         for _ in 0..2 {
             for id in 0..900_u64 {
                 check(&read, table, &id.to_be_bytes());
@@ -158,7 +158,7 @@ fn items_of_a_key() {
     let table = write
         .open_table("t", TableOptions::FixedDuplicates)
         .unwrap();
-    // Key n has n items; those with very many are moved to trees of their own.
+    // Key n has n items; large numbers of items get trees of their own.
     let item = |of: u16, at: u16| {
         let mut item = [0; ITEM_BYTES];
         item[..2].copy_from_slice(&at.to_be_bytes());
@@ -183,7 +183,7 @@ fn items_of_a_key() {
             Some(Found::Tree) if of > 100 => trees += 1,
             other => panic!("{of} items: {other:?}"),
         }
-        // The first one, whatever the shape.
+        // LMDB returns the first item, whatever the shape.
         let first = read.get(table, &of.to_be_bytes()).unwrap();
         assert_eq!(first, Some(&item(of, 0)[..]));
     }
@@ -216,7 +216,7 @@ fn damage_is_survived() {
     let pages = (file.len() / PAGE_BYTES) as u64;
     let test = |damage: Vec<(prop::sample::Index, usize, u8)>| {
         let mut file = file.clone();
-        // Headers and the places of nodes are where damage hurts.
+        // Damage hits headers and node offsets, where it matters.
         for (page, at, byte) in damage {
             file[page.index(pages as usize) * PAGE_BYTES + at] = byte;
         }

@@ -1,5 +1,5 @@
-//! The write transaction: rows are put and deleted, changes taken back to a savepoint, and all of
-//! it committed at once.
+//! The write transaction: it puts and deletes rows, rolls back to a savepoint, and commits all
+//! changes at once.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -11,14 +11,14 @@ use super::{Table, TableOptions, Transaction, begin, open_table};
 use crate::error::Error;
 use crate::lmdb::{Environment, check, found, value};
 
-/// How to put a row.
+/// The way to put a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// Replace what is there. In a table with duplicates: add the value if it is not there.
+    /// Replaces the value of the key; in a table with duplicates adds the value if it is missing.
     Upsert,
-    /// The key is greater than every other: skip the search and fill pages completely.
+    /// Appends a key greater than all others, without a search, and fills pages completely.
     Append,
-    /// The key is the greatest, and the value the greatest of the key.
+    /// Appends a value greater than all others of the key, which is the greatest.
     AppendDuplicate,
 }
 
@@ -32,40 +32,40 @@ impl Put {
     }
 }
 
-/// When a commit becomes durable.
+/// The time at which a commit becomes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitSync {
-    /// With the commit.
+    /// The commit itself syncs.
     Now,
-    /// With the next [`Environment::sync`]: what the disk holds in between is not a database.
+    /// The next [`Environment::sync`]: until then the disk holds no usable database.
     Later,
 }
 
-/// The write transaction. There is one at a time; beginning a second one waits.
+/// The write transaction. At most one exists; beginning a second one waits.
 #[derive(Debug)]
 pub struct WriteTransaction {
     inner: Transaction,
     /// The transactions that `inner` is nested in, outermost first.
     outer: Vec<NonNull<ffi::MDB_txn>>,
-    /// Set when LMDB has freed the handle.
+    /// Whether LMDB has freed the handle.
     ended: bool,
-    /// Declared last: dropped after the transaction's end.
+    /// The environment. It stands last: it is dropped after the transaction's end.
     environment: Arc<Environment>,
 }
 
 impl WriteTransaction {
-    /// Begins the write transaction, waiting for the one before to end. Its commit syncs.
+    /// Begins the write transaction after the previous one has ended. Its commit syncs.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn begin(environment: &Arc<Environment>) -> Result<WriteTransaction, Error> {
         WriteTransaction::begin_with(environment, CommitSync::Now)
     }
 
-    /// As [`WriteTransaction::begin`], with a choice of when the commit becomes durable.
+    /// Begins the write transaction, with a choice of when its commit becomes durable.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn begin_with(
         environment: &Arc<Environment>,
         sync: CommitSync,
@@ -83,12 +83,12 @@ impl WriteTransaction {
         })
     }
 
-    /// From here on changes can be taken back with [`WriteTransaction::roll_back`], until
-    /// [`WriteTransaction::release`] makes them part of what was before. LMDB copies each page
-    /// that is changed in between once more.
+    /// Sets a savepoint: later changes can be rolled back with [`WriteTransaction::roll_back`],
+    /// until [`WriteTransaction::release`] joins them to earlier ones. LMDB copies each page
+    /// changed in between once more.
     ///
     /// # Errors
-    /// What LMDB says; the transaction can then only be dropped.
+    /// Errors of LMDB; the transaction can then only be dropped.
     pub fn save(&mut self) -> Result<(), Error> {
         let raw = begin(&self.environment, Some(self.inner.raw), 0)?;
         // A transaction must not be used while one is nested in it; all use is through `inner`.
@@ -96,10 +96,10 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Keeps what was changed since the last `save` that was not yet released or rolled back.
+    /// Ends the newest savepoint and keeps the changes made since.
     ///
     /// # Errors
-    /// [`Error::Conflict`] without such a `save`, or what LMDB says; the transaction can then only
+    /// [`Error::Conflict`] without a savepoint, or an error of LMDB; the transaction can then only
     /// be dropped.
     pub fn release(&mut self) -> Result<(), Error> {
         let nested = self.leave()?;
@@ -108,10 +108,10 @@ impl WriteTransaction {
         check(unsafe { ffi::mdb_txn_commit(nested.as_ptr()) })
     }
 
-    /// Takes back what was changed since the last `save` that was not yet released or rolled back.
+    /// Rolls back to the newest savepoint, and ends it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] without such a `save`.
+    /// [`Error::Conflict`] without a savepoint.
     pub fn roll_back(&mut self) -> Result<(), Error> {
         let nested = self.leave()?;
         // SAFETY: as in `release`.
@@ -119,7 +119,7 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Goes back to the next outer transaction; returns the one that was left.
+    /// Makes the enclosing transaction the current one; returns the one that was left.
     fn leave(&mut self) -> Result<NonNull<ffi::MDB_txn>, Error> {
         match self.outer.pop() {
             Some(outer) => Ok(std::mem::replace(&mut self.inner.raw, outer)),
@@ -127,11 +127,11 @@ impl WriteTransaction {
         }
     }
 
-    /// Opens a table, creating it if it is missing. The handle is for good once this transaction
+    /// Opens a table, creating it if it is missing. The handle stays valid once this transaction
     /// has committed.
     ///
     /// # Errors
-    /// What LMDB says.
+    /// Errors of LMDB.
     pub fn open_table(
         &mut self,
         name: &'static str,
@@ -143,7 +143,7 @@ impl WriteTransaction {
     /// Puts a row.
     ///
     /// # Errors
-    /// [`Error::Full`], or what LMDB says; the transaction can then only be dropped.
+    /// [`Error::Full`], or an error of LMDB; the transaction can then only be dropped.
     pub fn put(&mut self, table: Table, key: &[u8], data: &[u8], put: Put) -> Result<(), Error> {
         let (mut key, mut data) = (value(key), value(data));
         let raw = self.inner.raw.as_ptr();
@@ -152,10 +152,10 @@ impl WriteTransaction {
         check(unsafe { ffi::mdb_put(raw, table.handle, &mut key, &mut data, put.flags()) })
     }
 
-    /// Puts a row unless the key has one; `false` if it has.
+    /// Puts a row unless the key exists; `false` if it does.
     ///
     /// # Errors
-    /// As [`WriteTransaction::put`].
+    /// The errors of [`WriteTransaction::put`].
     pub fn put_new(&mut self, table: Table, key: &[u8], data: &[u8]) -> Result<bool, Error> {
         let (mut key, mut data) = (value(key), value(data));
         let raw = self.inner.raw.as_ptr();
@@ -169,11 +169,11 @@ impl WriteTransaction {
         }
     }
 
-    /// Puts a row whose value is the concatenation of `parts`, written where it will stay. Not for
-    /// tables with duplicates.
+    /// Puts a row whose value is the concatenation of `parts`, copied directly into its page. Not
+    /// for tables with duplicates.
     ///
     /// # Errors
-    /// As [`WriteTransaction::put`].
+    /// The errors of [`WriteTransaction::put`].
     pub fn put_parts(
         &mut self,
         table: Table,
@@ -212,10 +212,10 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Deletes a key with all its values; `false` if it was not there.
+    /// Deletes a key with all its values; `false` if it does not exist.
     ///
     /// # Errors
-    /// As [`WriteTransaction::put`].
+    /// The errors of [`WriteTransaction::put`].
     pub fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool, Error> {
         let mut key = value(key);
         let raw = self.inner.raw.as_ptr();
@@ -224,10 +224,10 @@ impl WriteTransaction {
         Ok(found(code)?.is_some())
     }
 
-    /// Deletes one value of a key in a table with duplicates; `false` if it was not there.
+    /// Deletes one value of a key in a table with duplicates; `false` if it does not exist.
     ///
     /// # Errors
-    /// As [`WriteTransaction::put`].
+    /// The errors of [`WriteTransaction::put`].
     pub fn delete_item(&mut self, table: Table, key: &[u8], item: &[u8]) -> Result<bool, Error> {
         let (mut key, mut item) = (value(key), value(item));
         let raw = self.inner.raw.as_ptr();
@@ -236,10 +236,10 @@ impl WriteTransaction {
         Ok(found(code)?.is_some())
     }
 
-    /// Commits; durable when it returns, unless syncing was left for later.
+    /// Commits; the changes are durable on return, with [`CommitSync::Later`] after the next sync.
     ///
     /// # Errors
-    /// [`Error::Full`] or what LMDB says. Nothing is changed then.
+    /// [`Error::Full`] or an error of LMDB. The database is then unchanged.
     pub fn commit(mut self) -> Result<(), Error> {
         while !self.outer.is_empty() {
             self.release()?;
