@@ -1,21 +1,21 @@
-//! What an entry may contain: object classes (RFC 4512 §2.4) and content rules (§4.1.6).
+//! Rules for the content of an entry: object classes (RFC 4512 §2.4) and content rules (§4.1.6).
 //!
-//! A class brings its superclasses along: an entry that says only `inetOrgPerson` is a person.
+//! A class implies its superclasses: an entry with the single value `inetOrgPerson` is a person.
 
 use crate::definition::ClassKind;
 use crate::error::Violation;
 use crate::id::{ClassId, TypeId};
 use crate::schema::{ContentRule, ObjectClass, Schema};
 
-/// What the class rules need to know of an entry.
+/// The parts of an entry that the class rules check.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryShape<'a> {
-    /// The values of `objectClass`.
+    /// Values of `objectClass`.
     pub classes: &'a [&'a [u8]],
     /// Each attribute, user and operational, `objectClass` included, with its number of values.
     /// Descriptions with options are listed by their type; a type may be listed several times.
     pub attributes: &'a [(TypeId, usize)],
-    /// The attribute types of the entry's RDN.
+    /// Attribute types of the entry's RDN.
     pub rdn: &'a [TypeId],
 }
 
@@ -33,7 +33,7 @@ impl Schema {
     /// `shape.classes` has a value, and operational attributes need no class to allow them.
     ///
     /// # Errors
-    /// The first rule it breaks.
+    /// The first rule that the entry violates.
     pub fn check_entry(&self, shape: &EntryShape<'_>) -> Result<Structure, Violation> {
         let classes = self.classes_of(shape.classes)?;
         let structural = self.structural_class(&classes)?;
@@ -50,11 +50,11 @@ impl Schema {
         })
     }
 
-    /// The same without content rules: where one governs the entry's class, it counts as allowing
-    /// every attribute and every auxiliary class (draft-zeilenga-ldap-relax-03 §3.3).
+    /// Checks an entry without content rules: a content rule of the entry's class counts as
+    /// allowing every attribute and every auxiliary class (draft-zeilenga-ldap-relax-03 §3.3).
     ///
     /// # Errors
-    /// The first rule it breaks.
+    /// The first rule that the entry violates.
     pub fn check_entry_relaxed(&self, shape: &EntryShape<'_>) -> Result<Structure, Violation> {
         let classes = self.classes_of(shape.classes)?;
         let structural = self.structural_class(&classes)?;
@@ -71,7 +71,7 @@ impl Schema {
         })
     }
 
-    /// The structural class of an entry with these values of `objectClass`.
+    /// Returns the structural class of an entry with these values of `objectClass`.
     ///
     /// # Errors
     /// An unknown class, no structural class, or several that are not in one chain.
@@ -86,7 +86,7 @@ impl Schema {
         }
     }
 
-    /// The named classes and all their superclasses, each once.
+    /// Returns the named classes and all their superclasses, each once.
     fn classes_of(&self, names: &[&[u8]]) -> Result<Vec<ClassId>, Violation> {
         if names.is_empty() {
             return Err(Violation::NoClass);
@@ -110,8 +110,8 @@ impl Schema {
         Ok(classes)
     }
 
-    /// The most subordinate structural class; all others must be its superclasses. Where there is
-    /// none, an auxiliary class that is structural when alone takes its place.
+    /// Returns the most subordinate structural class; all others must be its superclasses. Without
+    /// one, an auxiliary class that is structural when alone takes its place.
     fn structural_class(&self, classes: &[ClassId]) -> Result<ClassId, Violation> {
         let is_structural = |class: &ObjectClass| class.kind == ClassKind::Structural;
         if let Some(class) = self.lowest(classes, is_structural)? {
@@ -125,7 +125,7 @@ impl Schema {
             })
     }
 
-    /// The most subordinate of the classes that are chosen, all of which must be in one chain.
+    /// Returns the most subordinate of the chosen classes, all of which must be in one chain.
     fn lowest(
         &self,
         classes: &[ClassId],
@@ -205,7 +205,7 @@ impl Schema {
     ) -> Result<(), Violation> {
         let extensible = self.definitions.extensible_object;
         let extensible = extensible.is_some_and(|class| classes.contains(&class));
-        // RFC 3671 §2.3: nothing else may hold collective attributes.
+        // RFC 3671 §2.3: no other entry may hold collective attributes.
         let lender = self.object_class("collectiveAttributeSubentry");
         let lends = lender.is_some_and(|class| classes.contains(&class));
         for &(type_id, values) in shape.attributes {
@@ -241,7 +241,7 @@ impl Schema {
 }
 
 impl ObjectClass {
-    /// Whether the class or one of its superclasses requires or allows the attribute.
+    /// Returns whether the class or one of its superclasses requires or allows the attribute.
     pub fn allows(&self, type_id: TypeId) -> bool {
         let word = self.allowed.get(usize::from(type_id.0) / 64);
         word.is_some_and(|word| word >> (type_id.0 % 64) & 1 == 1)

@@ -9,10 +9,10 @@ pub type Extensions = Vec<(String, Vec<String>)>;
 /// entries that have no other, since some schemas define it as structural.
 pub const STRUCTURAL_ALONE: &str = "X-STRUCTURAL-ALONE";
 
-/// Extension with further OIDs under which other schemas define the same thing.
+/// Extension with further OIDs that other schemas give to the same definition.
 pub const ALSO_OID: &str = "X-ALSO-OID";
 
-/// The values of an extension, none if the definition lacks it.
+/// Returns the values of an extension, none if the definition lacks it.
 pub(crate) fn extension<'e>(extensions: &'e Extensions, keyword: &str) -> &'e [String] {
     let found = extensions
         .iter()
@@ -20,7 +20,7 @@ pub(crate) fn extension<'e>(extensions: &'e Extensions, keyword: &str) -> &'e [S
     found.map_or(&[], |(_, values)| values.as_slice())
 }
 
-/// Which description a text holds; each has its own attribute in the subschema (RFC 4512 §4.2).
+/// The kind of a description; each has its own attribute in the subschema (RFC 4512 §4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DefinitionKind {
     /// `attributeTypes`, §4.1.2.
@@ -54,7 +54,7 @@ impl DefinitionKind {
         DefinitionKind::StructureRule,
     ];
 
-    /// The subschema attribute that holds such descriptions (RFC 4512 §4.2).
+    /// Name of the subschema attribute with such descriptions (RFC 4512 §4.2).
     pub fn attribute(self) -> &'static str {
         match self {
             DefinitionKind::AttributeType => "attributeTypes",
@@ -68,7 +68,7 @@ impl DefinitionKind {
         }
     }
 
-    /// The kind whose subschema attribute has this name, in any case.
+    /// Returns the kind whose subschema attribute has this name, in any case.
     pub fn of_attribute(name: &str) -> Option<DefinitionKind> {
         DefinitionKind::ALL
             .into_iter()
@@ -87,13 +87,13 @@ pub enum Definition {
     Syntax(SyntaxDefinition),
     /// A matching rule.
     MatchingRule(MatchingRuleDefinition),
-    /// What a matching rule applies to.
+    /// The attribute types that a matching rule applies to.
     MatchingRuleUse(MatchingRuleUseDefinition),
-    /// What entries of one structural class may contain.
+    /// The content of entries of one structural class.
     ContentRule(ContentRuleDefinition),
-    /// Which attributes name entries of one structural class.
+    /// The naming attributes of entries of one structural class.
     NameForm(NameFormDefinition),
-    /// Where entries of one name form may stand.
+    /// The superiors of entries of one name form.
     StructureRule(StructureRuleDefinition),
 }
 
@@ -112,7 +112,7 @@ impl Definition {
         }
     }
 
-    /// The names given, without the OID; syntaxes have none.
+    /// Names of the definition, without the OID; syntaxes have none.
     pub fn names(&self) -> &[String] {
         match self {
             Definition::AttributeType(it) => &it.names,
@@ -126,7 +126,7 @@ impl Definition {
         }
     }
 
-    /// The OID, or the rule id of a structure rule, as text.
+    /// The OID as text, of a structure rule the rule id.
     pub fn identifier(&self) -> String {
         match self {
             Definition::AttributeType(it) => it.oid.clone(),
@@ -140,7 +140,7 @@ impl Definition {
         }
     }
 
-    /// What a message calls the definition: its first name, else its identifier.
+    /// Name of the definition in messages: its first name, else its identifier.
     pub fn label(&self) -> String {
         self.names()
             .first()
@@ -149,22 +149,22 @@ impl Definition {
     }
 }
 
-/// What an attribute type is for (RFC 4512 §4.1.2 `usage`).
+/// Application of an attribute type (RFC 4512 §4.1.2 `usage`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Usage {
     /// Data of users.
     #[default]
     UserApplications,
-    /// Operational, of the directory.
+    /// Operational attributes of the directory.
     DirectoryOperation,
-    /// Operational, shared between servers.
+    /// Operational attributes shared between servers.
     DistributedOperation,
-    /// Operational, of one server.
+    /// Operational attributes of one server.
     DsaOperation,
 }
 
 impl Usage {
-    /// The RFC's keyword.
+    /// Keyword of RFC 4512.
     pub fn keyword(self) -> &'static str {
         match self {
             Usage::UserApplications => "userApplications",
@@ -178,17 +178,17 @@ impl Usage {
 /// The kind of an object class (RFC 4512 §2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClassKind {
-    /// A base for other classes; no entry belongs to it alone.
+    /// Base of other classes; no entry belongs to an abstract class alone.
     Abstract,
-    /// What an entry is; one chain per entry.
+    /// Base class of an entry; an entry has one chain of them.
     #[default]
     Structural,
-    /// What an entry has in addition.
+    /// Additional class of an entry.
     Auxiliary,
 }
 
 impl ClassKind {
-    /// The RFC's keyword.
+    /// Keyword of RFC 4512.
     pub fn keyword(self) -> &'static str {
         match self {
             ClassKind::Abstract => "ABSTRACT",
@@ -234,7 +234,7 @@ pub struct AttributeTypeDefinition {
 }
 
 impl AttributeTypeDefinition {
-    /// Whether the definition says that values are secret: `X-SECRET 'TRUE'`.
+    /// Returns whether the definition marks values as secret: `X-SECRET 'TRUE'`.
     pub fn is_marked_secret(&self) -> bool {
         self.extensions.iter().any(|(keyword, values)| {
             keyword.eq_ignore_ascii_case("X-SECRET")
@@ -314,7 +314,7 @@ pub struct MatchingRuleUseDefinition {
 /// `DITContentRuleDescription`, RFC 4512 §4.1.6.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContentRuleDefinition {
-    /// OID of the structural class it governs.
+    /// OID of the governed structural class.
     pub oid: String,
     /// Short names.
     pub names: Vec<String>,
@@ -347,9 +347,9 @@ pub struct NameFormDefinition {
     pub obsolete: bool,
     /// `OC`: the structural class.
     pub class: String,
-    /// `MUST`: naming attributes every RDN has.
+    /// `MUST`: naming attributes that every RDN has.
     pub must: Vec<String>,
-    /// `MAY`: naming attributes an RDN may have besides.
+    /// `MAY`: further naming attributes that an RDN may have.
     pub may: Vec<String>,
     /// `X-…`
     pub extensions: Extensions,

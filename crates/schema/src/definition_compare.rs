@@ -1,9 +1,9 @@
-//! How a definition stands to the one in force of the same OID: it says nothing new, it widens the
-//! one in force, or it contradicts it. Names are compared by the definitions they mean, so that a
-//! file may write `userid` for `uid`.
+//! Comparing a definition with the one in force under the same OID: it adds nothing, it widens the
+//! one in force, or it contradicts it. Names are compared by the definitions that they mean, so
+//! that a file may write `userid` for `uid`.
 //!
-//! Widening is a union: every entry and value that one of the two definitions accepts is accepted
-//! afterwards. So the order in which definitions are added does not matter.
+//! Widening is a union: afterwards every entry and value is accepted that one of the two
+//! definitions accepts. So definitions can be added in any order.
 
 use crate::definition::*;
 use crate::error::SchemaError;
@@ -11,11 +11,11 @@ use crate::matching::MatchingRule;
 use crate::name_table::NameTable;
 use crate::syntax;
 
-/// Superiors followed upwards at most; a cycle of definitions is found elsewhere.
+/// Number of superiors followed upwards at most; other code finds cycles of definitions.
 const SUPERIORS_MAX: usize = 64;
 
-/// Syntaxes and the wider ones that accept all of their values. The first two are strings of a form
-/// of their own in RFC 2307 and text in its successor.
+/// Syntaxes and the wider ones that accept all of their values. RFC 2307 defines the first two as
+/// strings of a form of their own, its successor as text.
 const SYNTAX_WITHIN: [(&str, &str); 7] = [
     ("1.3.6.1.1.1.0.0", syntax::OID_DIRECTORY_STRING),
     ("1.3.6.1.1.1.0.1", syntax::OID_IA5_STRING),
@@ -26,7 +26,7 @@ const SYNTAX_WITHIN: [(&str, &str); 7] = [
     (syntax::OID_COUNTRY, syntax::OID_DIRECTORY_STRING),
 ];
 
-/// Matching rules and the wider ones that compare all of their values alike.
+/// Matching rules and the wider ones that compare all of their values in the same way.
 const RULE_WITHIN: [(&str, &str); 4] = [
     ("caseIgnoreIA5Match", "caseIgnoreMatch"),
     ("caseExactIA5Match", "caseExactMatch"),
@@ -34,18 +34,18 @@ const RULE_WITHIN: [(&str, &str); 4] = [
     ("caseExactIA5SubstringsMatch", "caseExactSubstringsMatch"),
 ];
 
-/// Extensions that the server acts upon: a definition that has one more says something new.
+/// Extensions that the server obeys: a definition with one more adds something.
 const ACTED_UPON: [&str; 2] = [STRUCTURAL_ALONE, "X-SECRET"];
 
-/// How a definition stands to the one in force.
+/// The relation of a definition to the one in force.
 pub(crate) enum Standing<T> {
-    /// It accepts no entry and no value that the one in force refuses.
+    /// The definition accepts no entry and no value that the one in force refuses.
     NothingNew,
-    /// Both together.
+    /// The union of both definitions.
     Wider(T),
 }
 
-/// What the names in definitions mean.
+/// The meaning of the names in definitions.
 pub(crate) struct Meaning<'m> {
     /// Handles of attribute types by name.
     pub(crate) type_names: &'m NameTable,
@@ -75,8 +75,8 @@ impl<'m> Meaning<'m> {
         {
             return differs(difference);
         }
-        // A type with a supertype and one of the same syntax and rules without accept the same
-        // values; which of the two is in force decides of filters on the supertype alone.
+        // A type with a supertype and one with the same syntax and rules but without it accept the
+        // same values; which of the two is in force decides filters on the supertype alone.
         if let (Some(now), Some(wanted)) = (&existing.superior, &given.superior)
             && self.type_names.find(now) != self.type_names.find(wanted)
         {
@@ -167,8 +167,8 @@ impl<'m> Meaning<'m> {
         })
     }
 
-    /// Adds the names that nothing else has. An error says which name is that of something else, or
-    /// that the OID is, which two vendors may have given to different things.
+    /// Adds the names that no other definition has. An error names the definition that already has
+    /// the OID or a name: two vendors may have given it to different things.
     fn unite_names(
         &self,
         table: &NameTable,
@@ -191,8 +191,8 @@ impl<'m> Meaning<'m> {
         Ok(())
     }
 
-    /// Unites syntax and matching rules, each as inherited where a definition does not give it. An
-    /// error is the difference.
+    /// Unites syntax and matching rules, inherited ones where a definition gives none. An error is
+    /// the difference.
     fn unite_comparison(
         &self,
         union: &mut AttributeTypeDefinition,
@@ -215,7 +215,8 @@ impl<'m> Meaning<'m> {
                     syntax_words(got)
                 ));
             }
-            // Not to give a syntax is no syntax of its own; a missing one is found elsewhere.
+            // A definition without a syntax has none of its own; other code reports a missing
+            // syntax.
             _ => {}
         }
         let narrowed = now != got && !widened;
@@ -244,7 +245,7 @@ impl<'m> Meaning<'m> {
         Ok(())
     }
 
-    /// A property of a definition, its own or that of its nearest superior that has it.
+    /// Returns a property of a definition, its own or that of the nearest superior with it.
     fn effective<'d>(
         &self,
         definition: &'d AttributeTypeDefinition,
@@ -264,7 +265,7 @@ impl<'m> Meaning<'m> {
         None
     }
 
-    /// Requires what both require, and allows what either allows or requires.
+    /// Requires the attributes that both require, and allows those that either allows or requires.
     fn unite_attributes(
         &self,
         union: &mut ObjectClassDefinition,
@@ -295,7 +296,7 @@ impl<'m> Meaning<'m> {
         union.must = kept;
         let named = given.must.iter().zip(&given_must);
         for (name, id) in named.chain(given.may.iter().zip(&given_may)) {
-            // Each entry has it, whether its classes say so or not.
+            // Every entry has it, whether its classes list it or not.
             let always = Some(*id) == self.type_names.find("objectClass");
             let is_new = !always && !must.contains(id) && !may.contains(id);
             if is_new && !union.may.iter().any(|it| it.eq_ignore_ascii_case(name)) {
@@ -306,7 +307,7 @@ impl<'m> Meaning<'m> {
     }
 }
 
-/// A matching rule's place in an attribute type.
+/// The place of a matching rule in an attribute type.
 #[derive(Clone, Copy)]
 enum Role {
     Equality,
@@ -332,14 +333,14 @@ impl Role {
     }
 }
 
-/// Whether values of the one syntax are all values of the other, directly or over a third.
+/// Returns whether all values of one syntax are values of the other, directly or through a third.
 fn within(table: &[(&str, &str)], narrow: &str, wide: &str) -> bool {
     table
         .iter()
         .any(|&(from, to)| from == narrow && (to == wide || table.contains(&(to, wide))))
 }
 
-/// An OID with the words that describe it, as far as the syntax is known.
+/// Returns an OID with the description of its syntax, if known.
 fn syntax_words(oid: &str) -> String {
     match syntax::Syntax::by_oid(oid) {
         Some(known) => format!("{oid} ({})", known.description),
@@ -359,7 +360,7 @@ fn rule_within(narrow: &str, wide: &str) -> bool {
     within(&RULE_WITHIN, rule_name(narrow), rule_name(wide))
 }
 
-/// The rule of a wider syntax that compares like this one; the rule itself where there is none.
+/// Returns the rule of a wider syntax that compares like this one, else the rule itself.
 fn wide_rule(rule: &str) -> String {
     let name = rule_name(rule);
     let wide = RULE_WITHIN.iter().find(|(narrow, _)| *narrow == name);
@@ -367,15 +368,16 @@ fn wide_rule(rule: &str) -> String {
 }
 
 impl MatchingRule {
-    /// Whether it makes the same normal forms of all values that the other rule compares: indexes
-    /// and names made by the other one hold under this one.
+    /// Returns whether this rule makes the same normal forms as `other` of all values that `other`
+    /// compares: indexes and names built under `other` stay valid under this one.
     pub fn compares_like(&self, other: &MatchingRule) -> bool {
         self == other || rule_within(other.name, self.name)
     }
 }
 
 impl syntax::Syntax {
-    /// Whether every value of the other syntax, but an empty one, is a value of this one.
+    /// Returns whether every value of the other syntax, except an empty one, is a value of this
+    /// one.
     pub fn accepts_all_of(&self, other: &syntax::Syntax) -> bool {
         self.oid == other.oid || within(&SYNTAX_WITHIN, other.oid, self.oid)
     }

@@ -1,8 +1,8 @@
-//! Reads RFC 4512 §4.1 descriptions.
+//! Parser of the descriptions of RFC 4512 §4.1.
 //!
-//! Lenient where servers in the field are: fields in any order, quoted OIDs, bare words where a
-//! quoted string is due, lists without `$`, line ends as white space, OIDs that are names or
-//! `macro:suffix`. Strict about everything else: an unknown or repeated field is an error.
+//! Lenient as deployed servers are: fields in any order, quoted OIDs, bare words instead of quoted
+//! strings, lists without `$`, line ends as white space, OIDs that are names or `macro:suffix`.
+//! Strict about all else: an unknown or repeated field is an error.
 
 use protocol::TextError;
 
@@ -11,7 +11,7 @@ use crate::definition::*;
 /// Parses one description of the given kind.
 ///
 /// # Errors
-/// Where and why the text is not such a description.
+/// Position and reason, when the text is not such a description.
 pub fn parse_definition(kind: DefinitionKind, text: &str) -> Result<Definition, TextError> {
     let mut fields = Fields::read(text)?;
     let definition = match kind {
@@ -62,7 +62,8 @@ pub fn parse_definition(kind: DefinitionKind, text: &str) -> Result<Definition, 
 }
 
 fn syntax(fields: &mut Fields<'_>) -> Result<SyntaxDefinition, TextError> {
-    // RFC 4512 gives syntaxes no names, OpenLDAP's pmi.schema does. Nothing refers to them.
+    // RFC 4512 gives syntaxes no names, but OpenLDAP's pmi.schema does. No definition refers to
+    // them.
     fields.names()?;
     Ok(SyntaxDefinition {
         oid: fields.oid()?,
@@ -158,7 +159,7 @@ fn structure_rule(fields: &mut Fields<'_>) -> Result<StructureRuleDefinition, Te
     })
 }
 
-/// `1.2.3{64}` → the OID and 64.
+/// Splits `1.2.3{64}` into the OID and 64.
 fn split_length(text: &str, at: usize) -> Result<(Option<String>, Option<u32>), TextError> {
     let Some((oid, rest)) = text.split_once('{') else {
         return Ok((Some(text.to_string()), None));
@@ -175,8 +176,8 @@ fn split_length(text: &str, at: usize) -> Result<(Option<String>, Option<u32>), 
     }
 }
 
-/// Whether a text can be an attribute or class name: a letter, then letters, digits, `-`. Also `_`
-/// and `.`, which RFC 4512 §1.4 does not allow but existing schemas use.
+/// Returns whether a text can be an attribute or class name: a letter, then letters, digits, `-`;
+/// also `_` and `.`, which existing schemas use against RFC 4512 §1.4.
 pub(crate) fn is_descriptor(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes
@@ -185,7 +186,7 @@ pub(crate) fn is_descriptor(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Whether a text is a `numericoid` (RFC 4512 §1.4); leading zeros pass.
+/// Returns whether a text is a `numericoid` (RFC 4512 §1.4); leading zeros are accepted.
 pub(crate) fn is_numeric_oid(text: &str) -> bool {
     text.contains('.')
         && text
@@ -193,7 +194,7 @@ pub(crate) fn is_numeric_oid(text: &str) -> bool {
             .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Keywords that stand alone.
+/// Keywords without a value.
 const FLAGS: [&str; 7] = [
     "OBSOLETE",
     "SINGLE-VALUE",
@@ -210,7 +211,7 @@ struct Field<'a> {
     values: Vec<String>,
 }
 
-/// A description taken apart; each field is taken out by the kind that knows it.
+/// The fields of a description; the parser of each kind takes out the fields that it knows.
 struct Fields<'a> {
     identifier: String,
     identifier_at: usize,
@@ -371,7 +372,7 @@ struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// The next token and where it starts.
+    /// Returns the next token with its position.
     fn next(&mut self) -> Result<Option<(usize, Token<'a>)>, TextError> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
@@ -420,7 +421,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// One value, or several in parentheses, with or without `$` between them.
+    /// Reads one value, or several in parentheses, with or without `$` between them.
     fn values(&mut self) -> Result<Vec<String>, TextError> {
         match self.expect("a value")? {
             (_, Token::Word(text)) => return Ok(vec![text.to_string()]),
@@ -445,13 +446,13 @@ fn ends_word(byte: &u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'$' | b'\'')
 }
 
-/// Whether a value, which may have stood in quotes, can be printed as a word.
+/// Returns whether a value, perhaps quoted in the text, can be printed as a word.
 fn is_word(value: &str) -> bool {
     !value.is_empty() && !value.as_bytes().iter().any(ends_word)
 }
 
-/// Fields whose values are more than a word: descriptions, extensions, and names, which have a rule
-/// of their own.
+/// Returns whether values of a field are more than a word: descriptions, extensions, and names,
+/// which have a rule of their own.
 fn holds_text(keyword: &str) -> bool {
     ["DESC", "NAME"]
         .iter()
@@ -464,7 +465,7 @@ fn is_extension(keyword: &str) -> bool {
     start.is_some_and(|it| it.eq_ignore_ascii_case("X-"))
 }
 
-/// Undoes `\27` and `\5C` (RFC 4512 §4.1 `dstring`); other backslashes stand for themselves.
+/// Decodes `\27` and `\5C` (RFC 4512 §4.1 `dstring`); other backslashes stay.
 fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_string();

@@ -1,4 +1,4 @@
-//! Prints definitions as RFC 4512 §4.1 text, fields in the order the RFC gives.
+//! Printing of definitions as RFC 4512 §4.1 text, fields in the order of the RFC.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -142,7 +142,7 @@ impl Display for StructureRuleDefinition {
             self.obsolete,
         )?;
         word(f, "FORM", Some(&self.form))?;
-        // Rule ids in a list are parted by white space alone (RFC 4512 §4.1.7.1 `ruleidlist`).
+        // Rule ids in a list are separated by white space alone (RFC 4512 §4.1.7.1 `ruleidlist`).
         match self.superiors.as_slice() {
             [] => {}
             [one] => write!(f, " SUP {one}")?,

@@ -15,7 +15,7 @@ use crate::id::TypeId;
 pub struct ValueRange {
     /// Index of the first value, counted from 0.
     pub low: u64,
-    /// Index of the last value; `None` is `*`, all that are left.
+    /// Index of the last value; `None` for `*`, all remaining values.
     pub high: Option<u64>,
 }
 
@@ -26,12 +26,12 @@ pub struct Description {
     pub type_id: TypeId,
     /// Tagging options, lower case, sorted, distinct.
     pub options: SmallVec<[String; 1]>,
-    /// `;range=`, never part of what is stored.
+    /// `;range=`, never stored.
     pub range: Option<ValueRange>,
 }
 
 impl Description {
-    /// The description of a type without options.
+    /// Returns the description of a type without options.
     #[inline]
     pub fn of_type(type_id: TypeId) -> Description {
         Description {
@@ -41,8 +41,8 @@ impl Description {
         }
     }
 
-    /// Whether this selects descriptions rather than being one: a language range such as
-    /// `lang-en-` (RFC 3866 §2.2) or a value range. Such a description cannot hold values.
+    /// Returns whether the description selects others and cannot hold values: it has a language
+    /// range such as `lang-en-` (RFC 3866 §2.2) or a value range.
     pub fn is_selection(&self) -> bool {
         self.range.is_some() || self.options.iter().any(|option| option.ends_with('-'))
     }

@@ -1,7 +1,7 @@
-//! The dictionary: persistent numbers of the attribute descriptions one database uses.
+//! The dictionary: persistent numbers of the attribute descriptions that a database uses.
 //!
 //! Invariants:
-//! - a number, once given, means the same description for ever;
+//! - a number, once given, means the same description forever;
 //! - the description without options has a number before any description with options of its type;
 //! - numbers are given in order of first use, from 1, so equal histories give equal dictionaries.
 
@@ -19,49 +19,49 @@ use crate::id::TypeId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttributeNumber(pub u16);
 
-/// One row of the dictionary, as it is stored.
+/// One row of the dictionary, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DictionaryRow {
-    /// The number.
+    /// Number of the description.
     pub number: AttributeNumber,
-    /// The description's canonical text, e.g. `cn;lang-de`.
+    /// Canonical text of the description, e.g. `cn;lang-de`.
     pub text: String,
 }
 
 /// An attribute description that has a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownAttribute {
-    /// Its number.
+    /// Number of the description.
     pub number: AttributeNumber,
-    /// The canonical text a response carries.
+    /// Canonical text of the description, as in responses.
     pub text: String,
-    /// Its attribute type.
+    /// Attribute type of the description.
     pub type_id: TypeId,
-    /// The number of the description without options; its own if it has none.
+    /// Number of the description without options; `number` itself if it has none.
     pub base: AttributeNumber,
-    /// Its options, lower case and sorted.
+    /// Options of the description, lower case and sorted.
     pub options: Vec<String>,
     /// Whether the type is operational.
     pub operational: bool,
 }
 
-/// The rows of a dictionary, with tables computed from them.
+/// The rows of a dictionary, with look-up tables computed from them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Dictionary {
-    /// By number; 0 and the numbers of unresolved rows are empty.
+    /// Descriptions by number; 0 and the numbers of unresolved rows are empty.
     known: Vec<Option<KnownAttribute>>,
-    /// By `TypeId`: the number of the description without options.
+    /// Numbers of the descriptions without options, by `TypeId`.
     bases: Vec<Option<AttributeNumber>>,
-    /// Descriptions with options.
+    /// Numbers of the descriptions with options.
     tagged: HashMap<Description, AttributeNumber>,
-    /// By `TypeId`: the numbers of descriptions of the type and its subtypes, ascending.
+    /// Numbers of the descriptions of each type and its subtypes, by `TypeId`, ascending.
     covering: Vec<Vec<AttributeNumber>>,
-    /// Rows whose attribute type is not defined.
+    /// Rows with an undefined attribute type.
     unresolved: Vec<DictionaryRow>,
 }
 
 impl Dictionary {
-    /// The number of a description; `None` when it has none.
+    /// Returns the number of a description; `None` when it has none.
     #[inline]
     fn number(&self, description: &Description) -> Option<AttributeNumber> {
         if description.options.is_empty() {
@@ -74,7 +74,8 @@ impl Dictionary {
         self.tagged.get(description).copied()
     }
 
-    /// The number after the highest one ever given, if so many are left from it on.
+    /// Returns the number after the highest one ever given, if at least `count` are free from it
+    /// on.
     fn room_for(&self, count: usize) -> Result<u16, SchemaError> {
         let first = self.known.len().max(1);
         u16::try_from(first + count - 1)
@@ -84,8 +85,8 @@ impl Dictionary {
             })
     }
 
-    /// Puts a description under a number, which must be higher than all before. `place` says
-    /// whether its type is operational, and names the type and those above it.
+    /// Inserts a description under a number higher than all before. `place` gives whether its type
+    /// is operational, and the type with its supertypes.
     fn insert(
         &mut self,
         place: (bool, &[TypeId]),
@@ -126,7 +127,7 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Makes the row's number the highest one given.
+    /// Makes the number of a row the highest one given.
     fn reserve(&mut self, row: &DictionaryRow) -> Result<(), SchemaError> {
         let slot = usize::from(row.number.0);
         if slot == 0 || slot < self.known.len() {

@@ -1,4 +1,4 @@
-//! The errors of this crate: one type per question that can be answered with no.
+//! The errors of this crate, one type for each kind of check.
 
 use std::fmt;
 
@@ -6,52 +6,52 @@ use protocol::{ResultCode, TextError};
 
 use crate::id::TypeId;
 
-/// Why a set of definitions or dictionary rows cannot become part of a schema.
+/// The reason why definitions or dictionary rows cannot become part of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaError {
-    /// An OID or a name is already defined, and in a way that contradicts the definition given.
+    /// An OID or a name is already defined in a way that contradicts the given definition.
     Conflict {
-        /// First name and OID of the definition given.
+        /// First name and OID of the given definition.
         name: String,
         /// The first difference between the definition in force and the one given.
         difference: String,
     },
-    /// A definition names something that is not defined.
+    /// A definition uses a name that is not defined.
     Unknown {
-        /// The name or OID of the definition.
+        /// Name or OID of the definition that uses it.
         definition: String,
-        /// What it names: "superior", "syntax", "equality rule", …
+        /// The role of the name: "superior", "syntax", "equality rule", …
         role: &'static str,
-        /// The name nobody defined.
+        /// The undefined name.
         name: String,
     },
     /// An attribute type or object class is its own superior.
     Cycle {
-        /// The name or OID of the definition.
+        /// Name or OID of a definition in the cycle.
         definition: String,
     },
-    /// An attribute type has neither a syntax nor a superior to take it from.
+    /// An attribute type has neither a syntax nor a superior to inherit one from.
     NoSyntax {
-        /// The name or OID of the definition.
+        /// Name or OID of the attribute type.
         definition: String,
     },
     /// The definition breaks a rule of RFC 4512 §2.4 or §2.5.1.
     Contradiction {
-        /// The name or OID of the definition.
+        /// Name or OID of the contradictory definition.
         definition: String,
-        /// The rule it breaks.
+        /// The violated rule.
         rule: &'static str,
     },
-    /// More definitions or attribute descriptions than a 16-bit number can tell apart.
+    /// The number of definitions or attribute descriptions exceeds 16 bits.
     Full {
-        /// What ran out: "attribute types", "object classes", "attribute descriptions".
+        /// Kind of the objects: "attribute types", "object classes", "attribute descriptions".
         what: &'static str,
     },
     /// Two dictionary rows claim the same number or the same text.
     Dictionary {
-        /// The number of the later row.
+        /// Number of the later row.
         number: u16,
-        /// Its text.
+        /// Text of the later row.
         text: String,
     },
 }
@@ -94,12 +94,12 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Why a text is not an attribute description of this schema (RFC 4512 §2.5).
+/// The reason why a text is not an attribute description of this schema (RFC 4512 §2.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DescribeError {
-    /// Well formed, but no attribute type has this name or OID.
+    /// The text is well formed, but no attribute type has this name or OID.
     UnknownType(String),
-    /// Not an attribute description at all.
+    /// The text is not an attribute description.
     BadSyntax(String),
 }
 
@@ -116,14 +116,15 @@ impl fmt::Display for DescribeError {
 
 impl std::error::Error for DescribeError {}
 
-/// Why a value cannot be stored or compared. Never holds the value itself: it may be a secret.
+/// The reason why a value cannot be stored or compared. It never holds the value, which may be
+/// secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidValue {
     /// The value does not obey the syntax of its attribute type.
     Syntax {
-        /// The syntax's description, e.g. "Integer".
+        /// Description of the syntax, e.g. "Integer".
         syntax: &'static str,
-        /// What was expected.
+        /// The expected form.
         reason: &'static str,
     },
     /// The attribute type has no equality rule.
@@ -149,16 +150,16 @@ impl fmt::Display for InvalidValue {
 
 impl std::error::Error for InvalidValue {}
 
-/// The error of a value that does not obey `syntax`; its argument says what was expected.
+/// Returns the error of a value that does not obey `syntax`; its argument is the expected form.
 #[inline]
 pub(crate) fn invalid(syntax: &'static str) -> impl Fn(&'static str) -> InvalidValue {
     move |reason| InvalidValue::Syntax { syntax, reason }
 }
 
-/// Why a text is not a distinguished name under this schema.
+/// The reason why a text is not a distinguished name under this schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameError {
-    /// Not the text of a DN (RFC 4514).
+    /// The text is not a DN (RFC 4514).
     BadSyntax(TextError),
     /// An RDN uses an attribute type or description that cannot be in a name.
     Attribute(DescribeError),
@@ -166,9 +167,9 @@ pub enum NameError {
     Value {
         /// The attribute type.
         type_id: TypeId,
-        /// Its name, for the message.
+        /// Name of the attribute type, for the message.
         attribute: String,
-        /// What is wrong with the value.
+        /// The error of the value.
         reason: InvalidValue,
     },
 }
@@ -187,24 +188,24 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Which rule of RFC 4512 §2.4 an entry breaks.
+/// A violation of the rules of RFC 4512 §2.4 by an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Violation {
     /// The entry has no `objectClass` value.
     NoClass,
     /// A value of `objectClass` names no object class.
     UnknownClass(String),
-    /// No value of `objectClass` is a structural class: the names of these, without `top`.
+    /// No value of `objectClass` is a structural class; the names of the values, without `top`.
     NoStructuralClass(String),
-    /// Two structural classes, neither a superclass of the other.
+    /// Two structural classes of which neither is a superclass of the other.
     SeveralStructuralChains(String, String),
     /// The content rule of the structural class does not list this auxiliary class.
     ClassNotAllowed(String),
     /// A required attribute is missing.
     Missing {
-        /// The class or content rule that requires it.
+        /// Name of the class or content rule that requires it.
         class: String,
-        /// The required attribute.
+        /// Name of the required attribute.
         attribute: String,
     },
     /// No class of the entry allows this attribute, or the content rule forbids it.
@@ -216,7 +217,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// What a client is told (RFC 4511 appendix A.2).
+    /// Returns the result code for the client (RFC 4511 appendix A.2).
     pub fn result_code(&self) -> ResultCode {
         match self {
             Violation::NamingAttributeMissing(_) => ResultCode::NAMING_VIOLATION,
@@ -270,12 +271,12 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Where a schema file cannot be read.
+/// An error in a schema file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFileError {
-    /// The line, counted from 1; for LDIF the line on which the value starts.
+    /// Line, from 1; for LDIF the line on which the value starts.
     pub line: usize,
-    /// What was expected and what came.
+    /// The expected and the actual text, for people.
     pub message: String,
 }
 

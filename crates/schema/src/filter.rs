@@ -1,7 +1,7 @@
 //! Filters resolved under the schema.
 //!
-//! A resolved filter cannot be wrong: its types exist and its values obey their syntax. Everything
-//! else has become [`Filter::Undefined`] on the way (RFC 4511 §4.5.1.7), with the reason.
+//! A resolved filter is valid: its types exist and its values obey their syntax. Everything else is
+//! [`Filter::Undefined`] with the reason (RFC 4511 §4.5.1.7).
 
 mod alternatives;
 mod among;
@@ -27,110 +27,110 @@ use crate::schema::Schema;
 /// A resolved filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
-    /// All are true. Never empty.
+    /// All parts are true. Never empty.
     And(Vec<Filter>),
-    /// At least one is true. Never empty.
+    /// At least one part is true. Never empty.
     Or(Alternatives),
-    /// This one is false.
+    /// The part is false.
     Not(Box<Filter>),
     /// Some value equals the asserted one.
     Equality(Assertion),
-    /// Some value holds the pieces, in this order.
+    /// Some value contains the pieces, in this order.
     Substrings(SubstringAssertion),
-    /// Some value is equal or stands after.
+    /// Some value is equal to the asserted one or greater.
     GreaterOrEqual(Assertion),
-    /// Some value is equal or stands before.
+    /// Some value is equal to the asserted one or less.
     LessOrEqual(Assertion),
-    /// There is a value.
+    /// The attribute has a value.
     Present(Selector),
     /// Some value sounds like the asserted one or equals it.
     Approx(Assertion),
     /// Some value matches under a named rule.
     Extensible(ExtensibleAssertion),
-    /// The entry is one of these, which somebody who can read other entries has worked out from an
-    /// assertion about links between entries.
+    /// The entry is in a set, computed by a caller that reads other entries from an assertion about
+    /// links between entries.
     Among(Among),
-    /// The entry is a member of one group: the same for a group of very many members.
+    /// The entry is a member of one group, whose members are too many to list.
     Member(Membership),
-    /// Always, `(&)` (RFC 4526).
+    /// True of every entry, `(&)` (RFC 4526).
     True,
-    /// Never, `(|)` (RFC 4526).
+    /// False of every entry, `(|)` (RFC 4526).
     False,
-    /// Cannot be decided, for this reason.
+    /// Undefined, for this reason.
     Undefined(String),
 }
 
-/// Which attributes of an entry an assertion is about.
+/// The attributes of an entry that an assertion covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector {
-    /// The attribute type.
+    /// The attribute type of the assertion.
     pub type_id: TypeId,
-    /// Every description of this database that is covered: of the type and its subtypes, with at
-    /// least the options asked for. Empty: no entry has such an attribute.
+    /// Numbers of every covered description of this database: of the type and its subtypes, with at
+    /// least the options of the assertion. Empty when no entry has such an attribute.
     pub numbers: SmallVec<[AttributeNumber; 4]>,
-    /// The number of exactly the description asked for, if it has one.
+    /// Number of the asserted description itself, if it has one.
     pub base: Option<AttributeNumber>,
-    /// As the client spelled it, for explanations.
+    /// The description as the client spelled it, for explanations.
     spelled: SmallVec<[u8; 24]>,
 }
 
 /// An asserted value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion {
-    /// The attributes it is about.
+    /// The attributes that the assertion covers.
     pub selector: Selector,
-    /// The value as the client gave it.
+    /// The asserted value as the client gave it.
     pub given: Box<[u8]>,
-    /// Its normal form under the equality rule, for `>=` and `<=` under the ordering rule.
+    /// Normal form of the value under the equality rule; for `>=` and `<=` under the ordering rule.
     pub normal: Box<[u8]>,
-    /// More that matches, by kind of assertion:
+    /// Further forms that match, by kind of assertion:
     ///
-    /// - `objectClass` equality: the normal forms of the class and of all its subclasses, since
-    ///   an entry belongs to the superclasses of its classes whether or not they are stored. An
-    ///   index has to be asked for each of them; `normal` is one of them.
+    /// - `objectClass` equality: the normal forms of the class and of all its subclasses, since an
+    ///   entry belongs to the superclasses of its classes whether or not they are stored. A look-up
+    ///   in an index needs each of them; `normal` is one of them.
     /// - [`Filter::Approx`] on text: the phonetic keys of the value's words, in their order.
-    /// - All others: empty.
+    /// - All others: none.
     pub alternatives: Vec<Box<[u8]>>,
 }
 
 /// Pieces of a value, each in its normal form (RFC 4518 §2.6.1); at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubstringAssertion {
-    /// The attributes it is about.
+    /// The attributes in whose values the pieces are searched.
     pub selector: Selector,
-    /// What the value starts with.
+    /// The piece at the start of the value.
     pub initial: Option<Box<[u8]>>,
-    /// What follows, in this order and without overlap.
+    /// The pieces behind it, in this order and without overlap.
     pub any: Vec<Box<[u8]>>,
-    /// What the value ends with.
+    /// The piece at the end of the value.
     pub last: Option<Box<[u8]>>,
 }
 
 /// A value asserted under a named rule, `(type:dn:rule:=value)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensibleAssertion {
-    /// The rule named, or the equality rule of the attribute type.
+    /// The named rule, or the equality rule of the attribute type.
     pub rule: &'static MatchingRule,
-    /// The attribute named, or each attribute of this database whose syntax fits the rule.
+    /// The named attribute, or each attribute of this database whose syntax fits the rule.
     pub selectors: Vec<Selector>,
-    /// Whether an attribute was named; then `selectors` holds just that.
+    /// Whether an attribute was named; then `selectors` has one element.
     pub attribute_named: bool,
-    /// Whether the values in the entry's name count too.
+    /// Whether the values in the entry's name count, too.
     pub dn_attributes: bool,
-    /// The value as the client gave it.
+    /// The value behind `:=`, as the client gave it.
     pub given: Box<[u8]>,
-    /// Its normal form under the rule; empty for substring rules.
+    /// Normal form of the value under the rule; empty for substring rules.
     ///
-    /// For [`crate::matching::OID_IN_CHAIN`] this is the [`Name::bytes`] of the entry asked for.
-    /// Evaluation itself follows no links, it sees direct values only; a source that can read
-    /// other entries answers [`ValueSource::in_chain`].
+    /// For [`crate::matching::OID_IN_CHAIN`] it is the [`Name::bytes`] of the asserted entry.
+    /// Evaluation itself follows no links and sees only direct values; a source that can read other
+    /// entries answers [`ValueSource::in_chain`].
     pub normal: Box<[u8]>,
-    /// The normalised pieces of a substring rule.
+    /// The normalised pieces of a substring rule's value.
     pub pieces: Vec<(Position, Box<[u8]>)>,
 }
 
 impl Filter {
-    /// The parts of an AND or OR.
+    /// Returns the parts of an AND or OR.
     pub fn parts(&self) -> Option<&[Filter]> {
         match self {
             Filter::And(parts) => Some(parts),
@@ -139,8 +139,9 @@ impl Filter {
         }
     }
 
-    /// About how many assertions are tested on an entry, at least 1: one without an attribute
-    /// counts for each attribute that it covers, and equalities of a long OR are tested together.
+    /// Approximate number of assertions tested on an entry, at least 1: an assertion without an
+    /// attribute counts for each attribute that it covers, and equalities of a long OR are tested
+    /// together.
     pub fn weight(&self) -> usize {
         match self {
             Filter::And(parts) => parts.iter().map(Filter::weight).sum(),
@@ -157,24 +158,24 @@ impl Filter {
 pub enum Truth {
     /// The entry matches.
     True,
-    /// It does not.
+    /// The entry does not match.
     False,
-    /// Nobody can say: neither the filter nor its negation matches.
+    /// Neither the filter nor its negation matches the entry.
     Undefined,
 }
 
-/// What a filter is evaluated on: one entry.
+/// The entry on which a filter is evaluated.
 pub trait ValueSource {
-    /// Calls `test` on the values of an attribute until it returns true. `None`: the entry has no
-    /// such attribute; otherwise whether a call returned true.
+    /// Calls `test` on the values of an attribute until it returns true. Returns whether a call
+    /// returned true; `None` when the entry lacks the attribute.
     fn any_value(
         &self,
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool>;
 
-    /// The same, when `test` passes exactly the values of one normal form under the attribute's
-    /// equality rule: a source that finds values by their form need not call it.
+    /// Like [`ValueSource::any_value`], for a `test` that passes exactly the values of one normal
+    /// form under the equality rule: a source that finds values by their form need not call it.
     #[inline]
     fn equal_value(
         &self,
@@ -186,58 +187,59 @@ pub trait ValueSource {
         self.any_value(number, test)
     }
 
-    /// Whether [`ValueSource::equal_value`] finds values of this attribute by their form, so that
-    /// it costs less than looking at all of them.
+    /// Returns whether [`ValueSource::equal_value`] finds values of this attribute by their form,
+    /// which costs less than testing all of them.
     #[inline]
     fn finds_values(&self, number: AttributeNumber) -> bool {
         let _ = number;
         false
     }
 
-    /// As `any_value`, for attributes that are not stored (`entryDN`, `hasSubordinates`, …).
+    /// Like [`ValueSource::any_value`], for computed attributes (`entryDN`, `hasSubordinates`, …).
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         let _ = (type_id, test);
         None
     }
 
-    /// The entry's own name as it is spelled, for `:dn:` matching.
+    /// Returns the entry's name as spelled, for `:dn:` matching.
     fn spelled_name(&self) -> Option<String> {
         None
     }
 
-    /// The number of the entry, for [`Filter::Among`].
+    /// Returns the entry's id, for [`Filter::Among`].
     fn id(&self) -> Option<u64> {
         None
     }
 
-    /// Whether the entry is a member of a group, for [`Filter::Member`]. `None`: the source cannot
-    /// read other entries.
+    /// Returns whether the entry is a member of a group, for [`Filter::Member`]. `None` when the
+    /// source cannot read other entries.
     fn is_member(&self, group: &Membership) -> Option<bool> {
         let _ = group;
         None
     }
 
-    /// The truth of the next assertion, in the order of evaluation, when an evaluation of this
-    /// filter on this entry that was left has found it. `None`: the assertion is to be tested.
+    /// Returns the truth of the next assertion in the order of evaluation, if an interrupted
+    /// evaluation of this filter on this entry has found it. `None` when the assertion must be
+    /// tested.
     #[inline]
     fn known_truth(&self) -> Option<Truth> {
         None
     }
 
-    /// Takes the truth of an assertion that was tested.
+    /// Records the truth of an assertion that was tested.
     #[inline]
     fn note_truth(&self, truth: Truth) {
         let _ = truth;
     }
 
-    /// Whether the evaluation is to be left: its result means nothing then.
+    /// Returns whether the evaluation must stop; its result is then invalid.
     #[inline]
     fn is_left(&self) -> bool {
         false
     }
 
-    /// Whether links of the asserted attribute lead from this entry to the asserted name, through
-    /// any number of other entries. `None`: the source cannot read other entries.
+    /// Returns whether links of the asserted attribute lead from this entry to the asserted name,
+    /// through any number of other entries. `None` when the source cannot read other entries.
     fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
         let _ = assertion;
         None
@@ -245,8 +247,8 @@ pub trait ValueSource {
 }
 
 impl Schema {
-    /// The filter that is true of an entry and all below it,
-    /// `(entryDN:dnSubtreeMatch:=name)`. False in a schema without `entryDN`.
+    /// Returns the filter that is true of an entry and its subordinates,
+    /// `(entryDN:dnSubtreeMatch:=name)`; false in a schema without `entryDN`.
     pub fn within(&self, name: &Name) -> Filter {
         let rule = MatchingRule::by_name("dnSubtreeMatch").expect("a standard rule");
         let Some(type_id) = self.attribute_type("entryDN") else {
@@ -265,7 +267,8 @@ impl Schema {
 }
 
 impl Selector {
-    /// What an assertion about this description covers in the database of `schema`.
+    /// Returns the attributes that an assertion about `description` covers in the database of
+    /// `schema`.
     pub fn new(schema: &Schema, description: &Description) -> Selector {
         let spelled = schema.spelled(description);
         Selector::spelled_as(schema, description, &spelled)
@@ -285,7 +288,7 @@ impl Selector {
         }
     }
 
-    /// The attribute description as the client spelled it.
+    /// Returns the attribute description as the client spelled it.
     pub fn attribute(&self) -> &str {
         std::str::from_utf8(&self.spelled).expect("made from a str")
     }

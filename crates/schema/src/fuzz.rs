@@ -1,5 +1,5 @@
-//! Fuzz bodies: any bytes may come, nothing panics, and what parses prints to something that parses
-//! to the same. The fuzz targets are one call each.
+//! Fuzz bodies: no bytes cause a panic, and a parsed text prints to a text that parses to an equal
+//! value. Each fuzz target is one call.
 
 use crate::definition::{Definition, DefinitionKind};
 use crate::definition_parse::parse_definition;
@@ -8,7 +8,7 @@ use crate::schema::Schema;
 use crate::schema_file::read_schema_file;
 use crate::syntax::SYNTAXES;
 
-/// Definitions of every kind (RFC 4512 §4.1), as clients bring them to the subschema.
+/// Parses definitions of every kind (RFC 4512 §4.1), as clients add them to the subschema.
 pub fn definition(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -21,7 +21,7 @@ pub fn definition(bytes: &[u8]) {
     }
 }
 
-/// Schema files of other servers.
+/// Parses schema files of other servers.
 pub fn schema_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -31,8 +31,8 @@ pub fn schema_file(bytes: &[u8]) {
     }
 }
 
-/// Each prints to what parses to itself. A schema takes all of them or says why not; what it took
-/// it takes again.
+/// Checks that each definition prints to a text that parses to it. A schema takes all of them or
+/// refuses; definitions that it took it takes again.
 fn check(definitions: &[Definition]) {
     for definition in definitions {
         let printed = definition.to_string();
@@ -45,8 +45,8 @@ fn check(definitions: &[Definition]) {
     let _ = Schema::standard().extended_keeping(definitions);
 }
 
-/// Values under every syntax and every rule, and what else stands in values: attribute descriptions
-/// and subtree specifications.
+/// Checks values under every syntax and every rule, attribute descriptions and subtree
+/// specifications.
 pub fn value(bytes: &[u8]) {
     let schema = Schema::standard();
     for syntax in SYNTAXES {
@@ -66,7 +66,7 @@ pub fn value(bytes: &[u8]) {
     }
 }
 
-/// What a rule makes of a value; where it refuses it leaves nothing.
+/// Checks the normal forms of a value; a refused value must leave the buffer empty.
 fn forms(schema: &Schema, rule: &MatchingRule, bytes: &[u8]) {
     let mut out = Vec::new();
     let check = |made: Result<(), crate::error::InvalidValue>, out: &mut Vec<u8>| {
@@ -81,7 +81,7 @@ fn forms(schema: &Schema, rule: &MatchingRule, bytes: &[u8]) {
     }
 }
 
-/// The rules whose values and assertions are read apart (RFC 4523 §3).
+/// The rules that read values and assertions differently (RFC 4523 §3).
 const RULES: [&str; 5] = [
     "2.5.13.34",
     "2.5.13.35",
@@ -90,7 +90,7 @@ const RULES: [&str; 5] = [
     "2.5.13.40",
 ];
 
-/// Certificates and revocation lists, stored and asserted.
+/// Checks certificates and revocation lists, stored and asserted.
 pub fn certificate(bytes: &[u8]) {
     let schema = Schema::standard();
     for oid in RULES {

@@ -1,19 +1,19 @@
 //! Trigrams: the keys of the substring index.
 //!
-//! Values and pieces are brought to one shape first: `02`, one space, the text with single spaces,
-//! one space, `03`. Then every gram of a piece is a gram of every value that holds the piece, for
-//! all substring rules, also those to which spaces mean something: the index may only find too
-//! much, never too little. Thanks to the leading space, one letter is enough for `(cn=a*)`.
+//! Values and pieces are first brought to one form: `02`, one space, the text with single spaces,
+//! one space, `03`. Then every gram of a piece is a gram of every value that contains the piece,
+//! for all substring rules, also those to which spaces are significant: the index may give too many
+//! candidates, never too few. Thanks to the leading space, one letter is enough for `(cn=a*)`.
 
 use crate::filter::SubstringAssertion;
 
-/// Stands before the start of a value.
+/// The octet before the start of a value.
 pub const START: u8 = 0x02;
-/// Stands after the end of a value.
+/// The octet after the end of a value.
 pub const END: u8 = 0x03;
 
-/// The grams of a value as [`crate::Schema::normalise_substring`] gives it; the same gram may come
-/// several times.
+/// Returns the grams of a value in the form of [`crate::Schema::normalise_substring`]; the same
+/// gram may come several times.
 pub fn substring_grams_of_value(normal: &[u8]) -> impl Iterator<Item = [u8; 3]> {
     let mut shaped = Vec::with_capacity(normal.len() + 4);
     shaped.extend([START, b' ']);
@@ -22,15 +22,15 @@ pub fn substring_grams_of_value(normal: &[u8]) -> impl Iterator<Item = [u8; 3]> 
     (2..shaped.len()).map(move |at| [shaped[at - 2], shaped[at - 1], shaped[at]])
 }
 
-/// The grams that every matching value has, sorted, each once. Empty: the pieces are too short for
-/// the index to help.
+/// Returns the grams that every matching value has, sorted, each once. Empty when the pieces are
+/// too short for the index.
 pub fn grams_of_assertion(assertion: &SubstringAssertion) -> Vec<[u8; 3]> {
     let mut grams = Vec::new();
     let mut shaped = Vec::new();
     if let Some(initial) = &assertion.initial {
         shaped.extend([START, b' ']);
         put_single_spaced(initial, &mut shaped);
-        // The space at the end of the piece may be the one before END or one inside: both are one.
+        // The space at the end of the piece may be the one before END or one inside the value.
         grams.extend(shaped.windows(3).map(|gram| [gram[0], gram[1], gram[2]]));
     }
     for piece in &assertion.any {
@@ -49,7 +49,7 @@ pub fn grams_of_assertion(assertion: &SubstringAssertion) -> Vec<[u8; 3]> {
     grams
 }
 
-/// Appends text, any run of spaces as one; a space that would follow a space is left out.
+/// Appends text with each run of spaces as one; a space behind a space is left out.
 fn put_single_spaced(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte != b' ' || out.last() != Some(&b' ') {

@@ -1,11 +1,11 @@
-//! A reader of the generic string encoding of ASN.1 values (RFC 3641): what subtree specifications
-//! (RFC 3672) and assertions about certificates (RFC 4523) are written in.
+//! A reader of the generic string encoding of ASN.1 values (RFC 3641), the form of subtree
+//! specifications (RFC 3672) and of assertions about certificates (RFC 4523).
 //!
 //! Recursion is bounded by the callers: each reads one known structure.
 
 use std::borrow::Cow;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone)]
 pub(crate) struct Gser<'t> {
     rest: &'t str,
@@ -20,7 +20,7 @@ impl<'t> Gser<'t> {
         self.rest = self.rest.trim_start_matches(' ');
     }
 
-    /// Takes a mark if it comes next.
+    /// Consumes a mark if it comes next; `false` if another text does.
     pub fn take(&mut self, mark: &str) -> bool {
         self.skip_spaces();
         match self.rest.strip_prefix(mark) {
@@ -32,13 +32,13 @@ impl<'t> Gser<'t> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether the text is at its end.
     pub fn is_at_end(&mut self) -> bool {
         self.skip_spaces();
         self.rest.is_empty()
     }
 
-    /// An identifier, a number or an OID; `None` when none comes next.
+    /// Reads an identifier, a number or an OID; `None` when none comes next.
     pub fn word(&mut self) -> Option<&'t str> {
         self.skip_spaces();
         let is_word = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '.';
@@ -48,7 +48,7 @@ impl<'t> Gser<'t> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// Text in double quotes, in which two of them mean one.
+    /// Reads text in double quotes, in which a doubled quote means one.
     pub fn text(&mut self) -> Option<Cow<'t, str>> {
         self.skip_spaces();
         let inside = self.rest.strip_prefix('"')?;
@@ -68,7 +68,7 @@ impl<'t> Gser<'t> {
         }
     }
 
-    /// `'00ff'H`: octets in hexadecimal.
+    /// Reads `'00ff'H`, octets in hexadecimal.
     pub fn octets(&mut self) -> Option<Vec<u8>> {
         let mut rest = self.clone();
         let digits = rest.quoted('H')?;
@@ -81,7 +81,7 @@ impl<'t> Gser<'t> {
         octets
     }
 
-    /// `'0110'B`: the digits of a bit string.
+    /// Reads `'0110'B` and returns the digits of the bit string.
     pub fn bits(&mut self) -> Option<&'t str> {
         let mut rest = self.clone();
         let digits = rest.quoted('B')?;
@@ -92,7 +92,7 @@ impl<'t> Gser<'t> {
         Some(digits)
     }
 
-    /// What stands between single quotes before a letter.
+    /// Reads the text between single quotes before a letter.
     fn quoted(&mut self, letter: char) -> Option<&'t str> {
         self.skip_spaces();
         let (inside, rest) = self.rest.strip_prefix('\'')?.split_once('\'')?;
@@ -100,7 +100,7 @@ impl<'t> Gser<'t> {
         Some(inside)
     }
 
-    /// `{ item, item }` or `{ }`: calls `item` at the start of each.
+    /// Reads `{ item, item }` or `{ }` and calls `item` at the start of each item.
     pub fn list(&mut self, item: &mut dyn FnMut(&mut Gser<'t>) -> Option<()>) -> Option<()> {
         if !self.take("{") {
             return None;

@@ -1,9 +1,9 @@
-//! Handles that outlive a change of the schema: a definition that means what it meant keeps its
-//! handle, and a handle never comes to mean anything else.
+//! Handles that outlive a change of the schema: a definition with an unchanged meaning keeps its
+//! handle, and a handle never gets another meaning.
 //!
-//! A schema that is read anew from its entries numbers its definitions in the order of the
-//! entries, so that one more definition in an early entry would move all that are behind it, under
-//! everything that was resolved before.
+//! A schema that is read anew from its entries numbers its definitions in the order of the entries.
+//! Without kept handles, one more definition in an early entry would move all later ones, and
+//! everything resolved before would be wrong.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::matching::MatchingRule;
 use crate::name_table::NameTable;
 use crate::schema::{AttributeType, ContentRule, Definitions, ObjectClass, Schema, allowed};
 
-/// What the octets of resolved names and values depend on.
+/// The properties on which the octets of resolved names and values depend.
 type Meaning<'d> = (
     &'d str,
     Option<&'static str>,
@@ -24,10 +24,10 @@ type Meaning<'d> = (
 );
 
 impl Schema {
-    /// This schema with the handles of `before` for the definitions that both have. A definition
-    /// that `before` lacks gets a handle that `before` gave to none. An attribute type of another
-    /// first name, syntax, matching rule or collective nature than before counts as another one.
-    /// The handles of what is gone still lead to the definition as it was, but no name does.
+    /// Returns this schema with the handles of `before` for the definitions that both have. A
+    /// definition that `before` lacks gets an unused handle. An attribute type whose first name,
+    /// syntax, matching rule or collective nature changed counts as another type. Handles of
+    /// removed definitions still lead to the definition as it was, but no name does.
     ///
     /// # Errors
     /// [`SchemaError::Full`] when no handle is left.
@@ -59,7 +59,7 @@ impl Schema {
     }
 }
 
-/// From the handles of the newer schema to those it is to have.
+/// Map from the handles of the newer schema to those that replace them.
 struct Map {
     types: Vec<u16>,
     classes: Vec<u16>,
@@ -92,11 +92,11 @@ fn meaning(it: &AttributeType) -> (Meaning<'_>, String) {
         oid(it.substring),
         it.collective,
     );
-    // Names of entries begin with it.
+    // Normal forms of names contain the first name.
     (values, it.name().to_ascii_lowercase())
 }
 
-/// The handle of each newer definition: that of an older one that is the same, or one of its own.
+/// Returns a handle for each newer definition: that of an equal older one, or an unused one.
 fn matched<T>(
     old: &[Arc<T>],
     new: &[Arc<T>],
@@ -122,14 +122,14 @@ fn matched<T>(
     new.iter().map(handle).collect()
 }
 
-/// Whether nothing moves and nothing is gone.
+/// Returns whether every handle stays the same and none is removed.
 fn is_identity(handles: &[u16], before: usize) -> bool {
     let stays = |(at, handle): (usize, &u16)| at == usize::from(*handle);
     handles.len() >= before && handles.iter().enumerate().all(stays)
 }
 
 fn renumbered(old: &Definitions, new: &Definitions, map: &Map) -> Definitions {
-    // Everything is named, so that whatever is added and holds handles is not forgotten here.
+    // The pattern names every field, so that a new field with handles cannot be forgotten here.
     let Definitions {
         types,
         type_names,
@@ -169,7 +169,7 @@ fn renumbered(old: &Definitions, new: &Definitions, map: &Map) -> Definitions {
     }
 }
 
-/// The definitions at their handles, and the handles that only older definitions have.
+/// Returns the definitions at their handles, and the handles that only older definitions have.
 fn placed<T>(old: &[Arc<T>], new: Vec<Arc<T>>, handles: &[u16]) -> (Vec<Arc<T>>, Vec<u16>) {
     let highest = handles.iter().map(|it| usize::from(*it) + 1).max();
     let mut slots: Vec<Option<Arc<T>>> = vec![None; highest.unwrap_or(0).max(old.len())];
@@ -243,7 +243,7 @@ mod tests {
     const TEXT: &str = "EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15";
     const NUMBER: &str = "EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27";
 
-    /// A schema with these types (OID, name, more), and one class `every` that allows all of them.
+    /// Returns a schema with these types (OID, name, more), and one class `every` that allows all.
     fn schema(types: &[(&str, &str, &str)], rows: &[DictionaryRow]) -> Schema {
         let mut definitions: Vec<_> = types
             .iter()
@@ -308,12 +308,12 @@ mod tests {
         assert!(!without.is_in_force(gone));
         assert!(without.is_in_force(handle(&before, "b")));
         assert!(without.attribute_types().all(|(id, _)| id != gone));
-        // Neither does a newcomer get it, nor one of the same OID that means something else.
+        // A new type does not get it either, nor one of the same OID with another meaning.
         let others = schema(&[("1.2.1", "a", NUMBER), ("1.2.5", "e", TEXT)], &[]);
         let others = others.with_handles_of(&without).unwrap();
         assert_ne!(handle(&others, "a"), gone);
         assert_ne!(handle(&others, "e"), gone);
-        // What comes back as it was has it again.
+        // A type that comes back unchanged gets it again.
         let again = schema(&[("1.2.5", "e", TEXT), ("1.2.1", "a", TEXT)], &[]);
         let again = again.with_handles_of(&others).unwrap();
         assert_eq!(handle(&again, "a"), gone);

@@ -1,5 +1,5 @@
-//! The schema: attribute types, object classes, syntaxes and matching rules, and what they make
-//! of names, filters, values and entries as spelled in the protocol.
+//! The schema: attribute types, object classes, syntaxes and matching rules, and the resolution of
+//! names, filters, values and entries as spelled in the protocol.
 //!
 //! Everything here is pure: no storage, no clock, no subject. A [`Schema`] is immutable and cheap
 //! to clone; changing the schema makes a new one, in which every old [`TypeId`], [`ClassId`] and

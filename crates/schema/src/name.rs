@@ -3,8 +3,8 @@
 //! Normal form of an RDN: the type's first name in lower case (its OID if it has none), `=`, and
 //! the value's normal form under its equality rule. An RDN of several values has them sorted.
 //!
-//! Invariant: equal names, and only they, have equal octets. A zero octet in a value is written
-//! `00 FF`; `00 01` separates the values of an RDN, `00 02` the RDNs of a name.
+//! Invariant: names are equal exactly when their octets are. A zero octet in a value is written `00
+//! FF`; `00 01` separates the values of an RDN, `00 02` the RDNs of a name.
 
 pub(crate) mod resolve;
 
@@ -17,23 +17,23 @@ pub use resolve::ResolvedRdn;
 const VALUE_SEPARATOR: [u8; 2] = [0, 1];
 const RDN_SEPARATOR: [u8; 2] = [0, 2];
 
-/// A normalised distinguished name, from the top (the suffix) down. Names order so that a name
-/// stands before all names below it, and those together.
+/// A normalised distinguished name, from the top (the suffix) down. In the order of names, a name
+/// directly precedes all its subordinates.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Name {
     bytes: Vec<u8>,
-    /// Where each RDN ends in `bytes`, separators not counted. Follows from `bytes`.
+    /// End of each RDN in `bytes`, separators not counted; derived from `bytes`.
     ends: SmallVec<[u32; 8]>,
 }
 
 impl Name {
-    /// The empty name, of the root DSE.
+    /// Returns the empty name, of the root DSE.
     pub fn root() -> Name {
         Name::default()
     }
 
-    /// The name with these [`Name::bytes`]: the inverse of that function. Octets that did not come
-    /// from there give some name or other, never a panic.
+    /// Returns the name with these [`Name::bytes`]: the inverse of that function. Other octets give
+    /// an arbitrary name, never a panic.
     pub fn from_bytes(bytes: &[u8]) -> Name {
         let mut ends = SmallVec::new();
         let mut at = 0;
@@ -61,10 +61,10 @@ impl Name {
         self.ends.len()
     }
 
-    /// The RDN at a level, 0 being the topmost.
+    /// Returns the RDN at a level, 0 being the topmost.
     ///
     /// # Panics
-    /// If there is no such level.
+    /// If the level is not below [`Name::depth`].
     pub fn rdn(&self, level: usize) -> &[u8] {
         let start = match level {
             0 => 0,
@@ -73,25 +73,25 @@ impl Name {
         &self.bytes[start..self.ends[level] as usize]
     }
 
-    /// The RDNs, topmost first.
+    /// Iterates over the RDNs, topmost first.
     pub fn rdns(&self) -> impl DoubleEndedIterator<Item = &[u8]> + ExactSizeIterator {
         (0..self.depth()).map(|level| self.rdn(level))
     }
 
-    /// The RDN of the entry itself; `None` for the root.
+    /// Returns the RDN of the entry itself; `None` for the root.
     pub fn leaf(&self) -> Option<&[u8]> {
         self.depth().checked_sub(1).map(|level| self.rdn(level))
     }
 
-    /// The name one level up; `None` for the root.
+    /// Returns the name of the parent; `None` for the root.
     pub fn parent(&self) -> Option<Name> {
         self.depth().checked_sub(1).map(|depth| self.prefix(depth))
     }
 
-    /// The topmost `depth` RDNs as a name.
+    /// Returns the topmost `depth` RDNs as a name.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If the name has fewer RDNs.
     pub fn prefix(&self, depth: usize) -> Name {
         let ends = SmallVec::from_slice(&self.ends[..depth]);
         Name {
@@ -100,18 +100,18 @@ impl Name {
         }
     }
 
-    /// Whether this is `superior` itself or a name below it.
+    /// Returns whether this is `superior` itself or one of its subordinates.
     pub fn is_within(&self, superior: &Name) -> bool {
         let depth = superior.depth();
         depth <= self.depth() && self.prefix_bytes(depth) == superior.bytes
     }
 
-    /// Whether the topmost RDNs are those of `superior`: the same as [`Name::is_within`].
+    /// Returns whether the topmost RDNs are those of `superior`, like [`Name::is_within`].
     pub fn starts_with(&self, superior: &Name) -> bool {
         self.is_within(superior)
     }
 
-    /// The name one level down.
+    /// Returns the name of a child.
     ///
     /// `rdn` is a normal form, from [`ResolvedRdn::normal`] or [`Name::rdn`].
     pub fn child(&self, rdn: &[u8]) -> Name {
@@ -126,15 +126,15 @@ impl Name {
         Name { bytes, ends }
     }
 
-    /// Octets that stand for this name and no other.
+    /// Octets that identify the name.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The [`Name::bytes`] of the topmost `depth` RDNs.
+    /// Returns the [`Name::bytes`] of the topmost `depth` RDNs.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If the name has fewer than `depth` RDNs.
     pub fn prefix_bytes(&self, depth: usize) -> &[u8] {
         match depth {
             0 => &[],
@@ -143,13 +143,13 @@ impl Name {
     }
 }
 
-/// Whether the name with octets `name` is the one with octets `superior` or below it. Works on
-/// normal forms of values of distinguished name syntax without making names of them.
+/// Returns whether the name with octets `name` is the one with octets `superior` or below it. Works
+/// on normal forms of values of DN syntax without building names.
 pub(crate) fn is_within(name: &[u8], superior: &[u8]) -> bool {
     superior.is_empty() || below(name, superior).is_some() || name == superior
 }
 
-/// What is left of `name` below `superior`; `None` if it is not below.
+/// Returns the part of `name` below `superior`; `None` if `name` is not below it.
 pub(crate) fn below<'a>(name: &'a [u8], superior: &[u8]) -> Option<&'a [u8]> {
     let rest = name.strip_prefix(superior)?;
     let rest = if superior.is_empty() {
@@ -160,7 +160,7 @@ pub(crate) fn below<'a>(name: &'a [u8], superior: &[u8]) -> Option<&'a [u8]> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// The normal form in the syntax of RFC 4514: the same name, spelled as nobody may have spelled it.
+/// Writes the normal form in the syntax of RFC 4514: an equal name, perhaps never spelled so.
 impl fmt::Display for Name {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, rdn) in self.rdns().rev().enumerate() {
@@ -182,12 +182,12 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether octets of a name hold exactly one RDN.
+/// Returns whether octets of a name are exactly one RDN.
 pub(crate) fn is_one_rdn(bytes: &[u8]) -> bool {
     !bytes.is_empty() && !bytes.windows(2).any(|pair| pair == RDN_SEPARATOR)
 }
 
-/// Calls `visit` with the attribute name and the normal value (zero octets as they are) of every
+/// Calls `visit` with the attribute name and the normal value (zero octets unescaped) of every
 /// value of an RDN's normal form.
 pub(crate) fn for_each_value(rdn: &[u8], mut visit: impl FnMut(&str, &[u8])) {
     let mut plain = Vec::with_capacity(rdn.len());

@@ -1,8 +1,8 @@
-//! Names to handles, in any case, without allocating: open addressing over one text.
+//! Look-up of handles by name, in any case, without allocation: open addressing over one text.
 //!
-//! Invariant: at most half of the slots are in use, so a probe ends.
+//! Invariant: at most half of the slots are in use, so every probe ends.
 
-/// Maps names and OIDs to 16-bit handles. Later insertions of a name are refused.
+/// Maps names and OIDs to 16-bit handles. Repeated insertions of a name are refused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NameTable {
     /// Index into `entries` plus one; 0 is empty. The length is a power of two.
@@ -20,7 +20,7 @@ struct Entry {
 }
 
 impl NameTable {
-    /// The handle of a name, in any case.
+    /// Returns the handle of a name, in any case.
     pub(crate) fn find(&self, name: &str) -> Option<u16> {
         if self.slots.is_empty() {
             return None;
@@ -38,7 +38,7 @@ impl NameTable {
         }
     }
 
-    /// Adds a name; `Err` with the handle that has it already.
+    /// Adds a name; `Err` with its handle if the table has it already.
     pub(crate) fn insert(&mut self, name: &str, value: u16) -> Result<(), u16> {
         if let Some(present) = self.find(name) {
             return Err(present);
@@ -58,7 +58,7 @@ impl NameTable {
         Ok(())
     }
 
-    /// The same names with other handles.
+    /// Returns the table with other handles for the same names.
     pub(crate) fn mapped(&self, handle: &dyn Fn(u16) -> u16) -> NameTable {
         let mut table = self.clone();
         for entry in &mut table.entries {
@@ -90,8 +90,8 @@ impl NameTable {
     }
 }
 
-/// Eight bytes a step. Setting bit 0x20 folds the case of letters; what else it folds only makes
-/// a collision, which the comparison sorts out.
+/// Hashes eight bytes a step. Setting bit 0x20 folds the case of letters; for other bytes it only
+/// adds collisions, which the comparison resolves.
 fn hash_ignoring_case(bytes: &[u8]) -> u32 {
     const FOLD: u64 = 0x2020_2020_2020_2020;
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

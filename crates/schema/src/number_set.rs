@@ -1,4 +1,4 @@
-//! A set of attribute numbers in which a number is looked up in constant time, however many it has.
+//! A set of attribute numbers with look-ups in constant time, whatever its size.
 
 use crate::dictionary::AttributeNumber;
 
@@ -9,18 +9,18 @@ pub struct NumberSet {
 }
 
 impl NumberSet {
-    /// A set of no number.
+    /// Returns an empty set.
     pub const fn new() -> NumberSet {
         NumberSet { words: Vec::new() }
     }
 
-    /// Whether it has no number.
+    /// Returns whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether it has this number.
+    /// Returns whether the set has this number.
     #[inline]
     pub fn contains(&self, number: AttributeNumber) -> bool {
         let word = self.words.get(usize::from(number.0 / 64));

@@ -1,4 +1,4 @@
-//! What words sound like, for approximate matching.
+//! Phonetic keys of words, for approximate matching.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,17 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::prepare::{self, Case};
 
-/// Keys longer than this distinguish nothing any more; index keys stay short.
+/// Letters of a key at most: longer keys distinguish nothing more, and index keys stay short.
 const KEY_LETTERS_MAX: usize = 6;
 
-/// Letters of a word beyond these are not heard: no word is longer, and the encoder's time grows
-/// with its input.
+/// Letters of a word that are encoded at most: no word is longer, and the encoder's time grows with
+/// its input.
 const WORD_LETTERS_MAX: usize = 64;
 
-/// Words of a value beyond these are not heard: a text of megabytes must not stop a search.
+/// Words of a value that are encoded at most: a text of megabytes must not stop a search.
 const WORDS_MAX: usize = 64;
 
-/// One key for each word of a value, in their order: its double metaphone (primary) code. Words
+/// Returns one key for each word of a value, in order: its double metaphone (primary) code. Words
 /// of other scripts and numbers, which have no such code, are their own keys.
 ///
 /// Both the filter and the approximate index use these keys, so they agree on what sounds alike.
@@ -36,7 +36,7 @@ pub fn phonetic_key(value: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Apostrophes and accents belong to the word.
+/// Returns whether a character is an apostrophe or accent, which belongs to the word.
 fn is_mark(character: char) -> bool {
     character == '\'' || character == '’' || is_combining_mark(character)
 }
@@ -56,7 +56,7 @@ fn key_of_word(word: &str) -> Vec<u8> {
         .filter(|character| character.is_alphanumeric())
         .take(WORD_LETTERS_MAX)
         .collect();
-    // The encoder slices at octets, so it may see nothing but ASCII.
+    // The encoder slices at octets, so its input must be ASCII.
     if !letters.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return letters.into_bytes();
     }

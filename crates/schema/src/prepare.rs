@@ -1,9 +1,9 @@
 //! String preparation (RFC 4518): map, normalise, prohibit, and handle insignificant spaces.
 //!
-//! Equality and ordering use our own canonical form of spaces, none at the ends and one inside:
-//! it is as long as or shorter than what RFC 4518 §2.6.1 writes, and equal under the same
-//! circumstances. Substring matching uses the RFC's form (one at each end, two inside), because
-//! there the number of spaces decides what pieces may touch.
+//! Equality and ordering use a canonical form of spaces, none at the ends and one inside: it is at
+//! most as long as that of RFC 4518 §2.6.1, and equal in the same cases. Substring matching uses
+//! the RFC's form (one at each end, two inside), because there the number of spaces decides which
+//! pieces may touch.
 //!
 //! Nearly all values are ASCII without runs of spaces; they are only folded and copied. Unassigned
 //! code points are those of the Unicode version of the tables in use, not of Unicode 3.2.
@@ -13,28 +13,27 @@ use unicode_normalization::char::{is_combining_mark, is_public_assigned};
 
 use crate::matching::Position;
 
-/// Whether upper and lower case are told apart.
+/// Whether upper and lower case are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
-    /// They are.
+    /// Case is distinguished.
     Exact,
-    /// They are not: Unicode case folding.
+    /// Case is ignored, by Unicode case folding.
     Ignore,
 }
 
 /// Appends the prepared form for equality and ordering. A blank value is one space.
 ///
 /// # Errors
-/// What was expected: the value is not UTF-8 or holds a code point nobody may use (RFC 4518 §2.4).
+/// The expected form, when the value is not UTF-8 or has a prohibited code point (RFC 4518 §2.4).
 pub fn equality(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), &'static str> {
     prepare(value, case, &EQUALITY, out)
 }
 
-/// Appends the prepared form of a value in which pieces are looked for. A blank value is two
-/// spaces.
+/// Appends the prepared form of a value in which pieces are searched. A blank value is two spaces.
 ///
 /// # Errors
-/// As [`equality`].
+/// The errors of [`equality`].
 pub fn for_pieces(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), &'static str> {
     prepare(value, case, &VALUE_OF_PIECES, out)
 }
@@ -42,7 +41,7 @@ pub fn for_pieces(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), &'s
 /// Appends the prepared form of one piece of a substring assertion. A blank piece is one space.
 ///
 /// # Errors
-/// As [`equality`].
+/// The errors of [`equality`].
 pub fn piece(
     value: &[u8],
     case: Case,
@@ -57,14 +56,14 @@ pub fn piece(
     prepare(value, case, spaces, out)
 }
 
-/// What becomes of the spaces at an end.
+/// The treatment of the spaces at an end.
 #[derive(PartialEq)]
 enum End {
-    /// None is left.
+    /// No space is left.
     Drop,
-    /// One, also where there was none.
+    /// One space is left, or added if there was none.
     One,
-    /// One if there were any.
+    /// One space is left if there were any.
     Keep,
 }
 
@@ -113,7 +112,7 @@ fn prepare(
     spaces: &Spaces,
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
-    // One pass the compiler can vectorise: is there anything besides visible ASCII?
+    // One pass that the compiler can vectorise tests for octets besides visible ASCII.
     let mut high = 0;
     let mut special = value.is_empty();
     let mut spaced = false;
@@ -151,14 +150,14 @@ fn prepare(
     Ok(())
 }
 
-/// Whether spaces stand only between other octets, one at a time.
+/// Returns whether spaces stand only between other octets, one at a time.
 fn is_single_spaced(value: &[u8]) -> bool {
     let ends_visible = value.first() != Some(&b' ') && value.last() != Some(&b' ');
     let pairs = value.iter().zip(&value[1..]);
     ends_visible && !pairs.fold(false, |so_far, (a, b)| so_far | (*a == b' ' && *b == b' '))
 }
 
-/// RFC 4518 §2.2 for ASCII: white-space controls become spaces, the other controls nothing.
+/// Maps an ASCII octet (RFC 4518 §2.2): white-space controls to a space, other controls to nothing.
 fn map_ascii(byte: u8) -> Option<u8> {
     match byte {
         0x09..=0x0d => Some(b' '),
@@ -167,12 +166,12 @@ fn map_ascii(byte: u8) -> Option<u8> {
     }
 }
 
-/// Stands for a space that means something until `squeeze` has passed: controls do not survive
-/// the mapping, so the octet is free.
+/// Marks a significant space until `squeeze` has run: controls do not survive the mapping, so the
+/// octet is free.
 const SIGNIFICANT_SPACE: u8 = 0x1f;
 
-/// What `map_unicode` does, for text of the most used scripts only, twenty times as fast: its
-/// letters are normalised as they stand, and folded one by one. `None`: not such text.
+/// Does the work of `map_unicode` for text of the most used scripts, twenty times as fast: its
+/// letters are in normal form, and folded one by one. `None` for other text.
 fn map_inert(value: &[u8], case: Case) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(value).ok()?;
     let mut mapped = Vec::with_capacity(value.len() + 2);
@@ -187,7 +186,7 @@ fn map_inert(value: &[u8], case: Case) -> Option<Vec<u8>> {
                 });
                 continue;
             }
-            // Left out: letters that NFKC changes (ĳ, ŀ, ŉ, ſ) or that fold unlike others (İ, ı).
+            // Excluded are letters that NFKC changes (ĳ, ŀ, ŉ, ſ) or that fold irregularly (İ, ı).
             '\u{130}'..='\u{133}' | '\u{13f}' | '\u{140}' | '\u{149}' | '\u{17f}' => return None,
             'ß' if case == Case::Ignore => {
                 mapped.extend_from_slice(b"ss");
@@ -213,7 +212,7 @@ fn map_inert(value: &[u8], case: Case) -> Option<Vec<u8>> {
 fn map_unicode(value: &[u8], case: Case) -> Result<Vec<u8>, &'static str> {
     let text = std::str::from_utf8(value).map_err(|_| "expected UTF-8 text")?;
     let mut folded = String::with_capacity(text.len());
-    // Decomposed first: then folding meets base letters only, and folding twice changes nothing.
+    // Text is decomposed first: then folding meets only base letters, and is idempotent.
     for character in text.nfkd().filter_map(map_character) {
         match case {
             Case::Exact => folded.push(character),
@@ -240,7 +239,8 @@ fn map_unicode(value: &[u8], case: Case) -> Result<Vec<u8>, &'static str> {
     Ok(prepared)
 }
 
-/// RFC 4518 §2.2: what is invisible becomes nothing, every kind of white space a space.
+/// Maps a character (RFC 4518 §2.2): invisible ones to nothing, every kind of white space to a
+/// space.
 fn map_character(character: char) -> Option<char> {
     match u32::from(character) {
         0x09..=0x0d | 0x20 | 0x85 | 0xa0 | 0x1680 | 0x2000..=0x200a => Some(' '),
@@ -253,8 +253,8 @@ fn map_character(character: char) -> Option<char> {
     }
 }
 
-/// Case folding. Lower, upper, lower: the round trip joins all spellings of a letter, such as
-/// ß, ẞ and ss or the three sigmas. The dotless ı would be joined with i, which folding does not.
+/// Folds case by lower, upper, lower: the round trip joins all spellings of a letter, such as ß, ẞ
+/// and ss or the three sigmas. The dotless ı is kept, which the round trip would join with i.
 fn fold(character: char) -> impl Iterator<Item = char> {
     let dotless = (character == 'ı').then_some(character);
     let folded = character

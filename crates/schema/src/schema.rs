@@ -1,9 +1,9 @@
 //! The schema itself: definitions resolved, found by any name or OID in any case.
 //!
 //! Invariants:
-//! - immutable: every change makes a new `Schema`; clones share everything;
-//! - an id means the same in every extension of its schema, where definitions are only added, and
-//!   in a schema read anew with its handles ([`Schema::with_handles_of`]).
+//! - a schema is immutable: every change makes a new `Schema`; clones share all data;
+//! - a handle keeps its meaning in every extension of its schema, where definitions are only added,
+//!   and in a schema read anew with its handles ([`Schema::with_handles_of`]).
 
 mod extend;
 mod standard;
@@ -25,40 +25,40 @@ use crate::syntax::Syntax;
 pub struct AttributeType {
     /// Numeric OID.
     pub oid: String,
-    /// Short names; the first is canonical.
+    /// Short names of the type; the first is canonical.
     pub names: Vec<String>,
     /// The direct supertype.
     pub superior: Option<TypeId>,
-    /// Own or inherited.
+    /// Equality rule, own or inherited.
     pub equality: Option<&'static MatchingRule>,
-    /// Own or inherited.
+    /// Ordering rule, own or inherited.
     pub ordering: Option<&'static MatchingRule>,
-    /// Own or inherited.
+    /// Substring rule, own or inherited.
     pub substring: Option<&'static MatchingRule>,
-    /// Own or inherited. A syntax nobody knows is treated as octet string; the definition keeps
+    /// Syntax, own or inherited. An unknown syntax is treated as octet string; the definition keeps
     /// its OID.
     pub syntax: &'static Syntax,
-    /// At most one value per entry.
+    /// Whether an entry may have at most one value.
     pub single_value: bool,
-    /// Collective (RFC 3671).
+    /// Whether the type is collective (RFC 3671).
     pub collective: bool,
-    /// Only the server writes it.
+    /// Whether only the server writes values.
     pub no_user_modification: bool,
-    /// What it is for.
+    /// Application of the type.
     pub usage: Usage,
-    /// Values travel as `;binary` (RFC 4522): certificates and their kin (RFC 4523 §2).
+    /// Whether values travel as `;binary` (RFC 4522), as certificates do (RFC 4523 §2).
     pub binary_transfer: bool,
-    /// The definition as it was given.
+    /// The definition as given.
     pub definition: AttributeTypeDefinition,
 }
 
 impl AttributeType {
-    /// The canonical name: the first one, else the OID.
+    /// Canonical name: the first name, else the OID.
     pub fn name(&self) -> &str {
         self.names.first().unwrap_or(&self.oid)
     }
 
-    /// Whether it is operational: any usage but `userApplications`.
+    /// Returns whether the type is operational: of any usage but `userApplications`.
     pub fn operational(&self) -> bool {
         self.usage != Usage::UserApplications
     }
@@ -69,13 +69,14 @@ impl AttributeType {
 pub struct ObjectClass {
     /// Numeric OID.
     pub oid: String,
-    /// Short names; the first is canonical.
+    /// Short names of the class; the first is canonical.
     pub names: Vec<String>,
-    /// Abstract, structural or auxiliary.
+    /// Kind of the class.
     pub kind: ClassKind,
-    /// Whether it is auxiliary and serves as the structural class of entries without another one.
+    /// Whether the class is auxiliary and serves as structural class of entries without another
+    /// one.
     pub structural_alone: bool,
-    /// Direct superclasses.
+    /// Direct superclasses of the class.
     pub superiors: Vec<ClassId>,
     /// All superclasses, direct and indirect, each once, ascending.
     pub all_superiors: Vec<ClassId>,
@@ -87,20 +88,20 @@ pub struct ObjectClass {
     pub all_must: Vec<TypeId>,
     /// Allowed attributes, inherited ones included, ascending.
     pub all_may: Vec<TypeId>,
-    /// The definition as it was given.
+    /// The definition of the class as given.
     pub definition: ObjectClassDefinition,
-    /// One bit per type: `all_must` and `all_may` together.
+    /// One bit for each type of `all_must` and `all_may`.
     pub(crate) allowed: Box<[u64]>,
 }
 
 impl ObjectClass {
-    /// The canonical name: the first one, else the OID.
+    /// Canonical name of the class: the first name, else the OID.
     pub fn name(&self) -> &str {
         self.names.first().unwrap_or(&self.oid)
     }
 }
 
-/// The bits of [`ObjectClass::allowed`] for the types of the two lists.
+/// Returns the bits of [`ObjectClass::allowed`] for the types of the two lists.
 pub(crate) fn allowed(all_must: &[TypeId], all_may: &[TypeId]) -> Box<[u64]> {
     let both = || all_must.iter().chain(all_may).map(|id| usize::from(id.0));
     let mut bits = vec![0u64; both().max().map_or(0, |highest| highest / 64 + 1)];
@@ -113,21 +114,21 @@ pub(crate) fn allowed(all_must: &[TypeId], all_may: &[TypeId]) -> Box<[u64]> {
 /// A resolved DIT content rule (RFC 4512 §4.1.6).
 #[derive(Debug, Clone)]
 pub struct ContentRule {
-    /// The structural class it governs.
+    /// The structural class that the rule governs.
     pub class: ClassId,
-    /// The auxiliary classes its entries may belong to.
+    /// Auxiliary classes that entries may belong to.
     pub auxiliaries: Vec<ClassId>,
-    /// Attributes required besides.
+    /// Attributes required in addition.
     pub must: Vec<TypeId>,
-    /// Attributes allowed besides.
+    /// Attributes allowed in addition.
     pub may: Vec<TypeId>,
     /// Attributes precluded.
     pub not: Vec<TypeId>,
-    /// The definition as it was given.
+    /// The definition of the rule as given.
     pub definition: ContentRuleDefinition,
 }
 
-/// Definitions and the dictionary of one database. Immutable; cloning copies two pointers.
+/// The definitions and the dictionary of one database. Immutable; cloning copies two pointers.
 #[derive(Clone)]
 pub struct Schema {
     pub(crate) definitions: Arc<Definitions>,
@@ -144,41 +145,42 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Everything that is defined.
+/// All definitions of a schema.
 #[derive(Clone, Default)]
 pub(crate) struct Definitions {
-    /// By `TypeId`.
+    /// Attribute types by `TypeId`.
     pub(crate) types: Vec<Arc<AttributeType>>,
     pub(crate) type_names: NameTable,
-    /// By `ClassId`.
+    /// Object classes by `ClassId`.
     pub(crate) classes: Vec<Arc<ObjectClass>>,
     pub(crate) class_names: NameTable,
     pub(crate) content_rules: Vec<Arc<ContentRule>>,
     pub(crate) name_forms: Vec<Arc<NameFormDefinition>>,
     pub(crate) structure_rules: Vec<Arc<StructureRuleDefinition>>,
-    /// Defined in files and not among those implemented.
+    /// Syntaxes defined in files and not implemented.
     pub(crate) syntaxes: Vec<Arc<SyntaxDefinition>>,
-    /// Defined in files and not among those implemented.
+    /// Matching rules defined in files and not implemented.
     pub(crate) matching_rules: Vec<Arc<MatchingRuleDefinition>>,
-    /// `objectClass`, which the class rules treat apart.
+    /// Handle of `objectClass`, which the class rules treat specially.
     pub(crate) object_class: Option<TypeId>,
-    /// `extensibleObject` (RFC 4512 §4.3), which allows every user attribute.
+    /// Handle of `extensibleObject` (RFC 4512 §4.3), which allows every user attribute.
     pub(crate) extensible_object: Option<ClassId>,
-    /// Handles of types that are not defined any more, or otherwise, ascending.
+    /// Handles of types that were removed or redefined, ascending.
     pub(crate) types_gone: Vec<TypeId>,
-    /// Handles of classes that are not defined any more, ascending.
+    /// Handles of classes that were removed, ascending.
     pub(crate) classes_gone: Vec<ClassId>,
 }
 
 impl Schema {
-    /// Whether it is the very same: what was resolved under one is complete under the other. Under
-    /// an extended schema it still means what it meant, but may lack what is new.
+    /// Returns whether both are the same schema: names and filters resolved under one are complete
+    /// under the other. Under an extended schema they keep their meaning, but may lack new
+    /// definitions.
     pub fn is_same(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.definitions, &other.definitions)
             && Arc::ptr_eq(&self.dictionary, &other.dictionary)
     }
 
-    /// A schema without any definition.
+    /// Returns a schema without definitions.
     pub(crate) fn empty() -> Schema {
         Schema {
             definitions: Arc::default(),
@@ -191,7 +193,7 @@ impl Schema {
         self.definitions.type_names.find(name_or_oid).map(TypeId)
     }
 
-    /// The attribute type behind a handle of this schema.
+    /// Returns the attribute type with a handle of this schema.
     pub fn type_of(&self, id: TypeId) -> &AttributeType {
         &self.definitions.types[usize::from(id.0)]
     }
@@ -201,61 +203,61 @@ impl Schema {
         self.definitions.class_names.find(name_or_oid).map(ClassId)
     }
 
-    /// The first name of the object class that a value of `objectClass` means; `None` if that is
-    /// what it says, in whatever case, or if there is no such class.
+    /// Returns the first name of the object class that a value of `objectClass` names; `None` if
+    /// the value is that name, in any case, or there is no such class.
     pub fn class_renamed(&self, value: &[u8]) -> Option<&str> {
         let class = self.object_class(std::str::from_utf8(value).ok()?)?;
         let name = self.class_of(class).name();
         (!value.eq_ignore_ascii_case(name.as_bytes())).then_some(name)
     }
 
-    /// The object class behind a handle of this schema.
+    /// Returns the object class with a handle of this schema.
     pub fn class_of(&self, id: ClassId) -> &ObjectClass {
         &self.definitions.classes[usize::from(id.0)]
     }
 
-    /// Every attribute type, by handle.
+    /// Iterates over every attribute type, by handle.
     pub fn attribute_types(&self) -> impl Iterator<Item = (TypeId, &AttributeType)> {
         let types = self.definitions.types.iter().enumerate();
         let types = types.map(|(i, it)| (TypeId(i as u16), &**it));
         types.filter(|(id, _)| self.is_in_force(*id))
     }
 
-    /// Every object class, by handle.
+    /// Iterates over every object class, by handle.
     pub fn object_classes(&self) -> impl Iterator<Item = (ClassId, &ObjectClass)> {
         let classes = self.definitions.classes.iter().enumerate();
         let classes = classes.map(|(i, it)| (ClassId(i as u16), &**it));
         classes.filter(|(id, _)| self.is_class_in_force(*id))
     }
 
-    /// Every content rule.
+    /// Iterates over every content rule.
     pub fn content_rules(&self) -> impl Iterator<Item = &ContentRule> {
         self.definitions.content_rules.iter().map(|rule| &**rule)
     }
 
-    /// Every name form; published, not enforced.
+    /// Iterates over the name forms, which are published but not enforced.
     pub fn name_forms(&self) -> impl Iterator<Item = &NameFormDefinition> {
         self.definitions.name_forms.iter().map(|form| &**form)
     }
 
-    /// Every structure rule; published, not enforced.
+    /// Iterates over the structure rules, which are published but not enforced.
     pub fn structure_rules(&self) -> impl Iterator<Item = &StructureRuleDefinition> {
         self.definitions.structure_rules.iter().map(|rule| &**rule)
     }
 
-    /// Whether the handle's attribute type is defined in this schema as it was when the handle was
-    /// given.
+    /// Returns whether the attribute type of a handle is defined in this schema as it was when the
+    /// handle was given.
     pub fn is_in_force(&self, id: TypeId) -> bool {
         let gone = &self.definitions.types_gone;
         gone.is_empty() || gone.binary_search(&id).is_err()
     }
 
-    /// Whether the handle's object class is defined in this schema.
+    /// Returns whether the object class of a handle is defined in this schema.
     pub(crate) fn is_class_in_force(&self, id: ClassId) -> bool {
         self.definitions.classes_gone.binary_search(&id).is_err()
     }
 
-    /// Whether `sub` is `sup` or derives from it.
+    /// Returns whether the type `sub` is `sup` or derives from it.
     pub fn is_subtype(&self, sub: TypeId, sup: TypeId) -> bool {
         let mut at = Some(sub);
         while let Some(id) = at {
@@ -267,7 +269,7 @@ impl Schema {
         false
     }
 
-    /// Whether `sub` is `sup` or derives from it.
+    /// Returns whether the class `sub` is `sup` or derives from it.
     pub fn is_subclass(&self, sub: ClassId, sup: ClassId) -> bool {
         sub == sup || self.class_of(sub).all_superiors.binary_search(&sup).is_ok()
     }

@@ -15,7 +15,7 @@ use crate::syntax::{self, Syntax};
 
 mod register;
 
-/// Values of these syntaxes are always asked for and returned with `;binary` (RFC 4523 §2).
+/// Syntaxes whose values are always requested and returned with `;binary` (RFC 4523 §2).
 const BINARY_TRANSFER: [&str; 4] = [
     syntax::OID_CERTIFICATE,
     syntax::OID_CERTIFICATE_LIST,
@@ -23,8 +23,8 @@ const BINARY_TRANSFER: [&str; 4] = [
     syntax::OID_SUPPORTED_ALGORITHM,
 ];
 
-/// The definitions of `base` and the given ones; `None`: they say nothing new. With `kept`, a
-/// conflict is put there and the existing definition stands; without, it is an error.
+/// Returns the definitions of `base` with the given ones; `None` when they add nothing. With
+/// `kept`, a conflict is added to it and the existing definition stands; without, it is an error.
 pub(crate) fn extend(
     base: &Definitions,
     given: &[Definition],
@@ -44,7 +44,7 @@ pub(crate) fn extend(
             Definition::ObjectClass(it) => settle(build.register_class(it))?,
             Definition::Syntax(it) => build.add_syntax(it)?,
             Definition::MatchingRule(it) => build.add_matching_rule(it)?,
-            // Computed from the types, never taken from outside.
+            // These descriptions are computed from the types, never read.
             Definition::MatchingRuleUse(_) => {}
             Definition::ContentRule(_) | Definition::NameForm(_) | Definition::StructureRule(_) => {
             }
@@ -75,8 +75,8 @@ pub(crate) fn extend(
     Ok(Some(build.to))
 }
 
-/// The definitions, those with a new OID without the names that `base` has given to others, as
-/// long as a name is left. 389's passwordHistory also claims to be pwdHistory, for instance.
+/// Returns the definitions; those with a new OID lose the names that `base` has given to others, as
+/// long as a name is left. For instance, 389's passwordHistory also claims to be pwdHistory.
 pub(crate) fn without_taken_names(
     base: &Definitions,
     given: &[Definition],
@@ -102,7 +102,7 @@ pub(crate) fn without_taken_names(
 }
 
 impl Definitions {
-    /// How many definitions there are that are neither attribute types nor object classes.
+    /// Numbers of definitions that are neither attribute types nor object classes, by kind.
     fn others(&self) -> [usize; 5] {
         [
             self.content_rules.len(),
@@ -116,10 +116,10 @@ impl Definitions {
 
 struct Build<'a> {
     to: Definitions,
-    /// Registered and not yet resolved; the ids follow those in `to`.
+    /// Registered types that are not yet resolved; their handles follow those in `to`.
     types: Vec<Cow<'a, AttributeTypeDefinition>>,
     classes: Vec<Cow<'a, ObjectClassDefinition>>,
-    /// Given under OIDs that are registered, with their handles.
+    /// Types with registered OIDs, with their handles.
     repeated_types: Vec<(u16, &'a AttributeTypeDefinition)>,
     repeated_classes: Vec<(u16, &'a ObjectClassDefinition)>,
 }
@@ -257,7 +257,8 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// A rule that is defined but not implemented is published and otherwise as good as none.
+    /// Resolves a matching rule. One that is defined but not implemented is published, and not
+    /// used.
     fn rule(
         &self,
         name: &str,
@@ -274,7 +275,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The syntax behind an OID, behind its `X-SUBST`, else Octet String.
+    /// Resolves a syntax by its OID, else by its `X-SUBST`, else to Octet String.
     fn syntax(&self, oid: &str) -> &'static Syntax {
         let substitute = || {
             let defined = self.to.syntaxes.iter().find(|syntax| syntax.oid == oid)?;
@@ -516,7 +517,7 @@ fn label_of_type(it: &AttributeTypeDefinition) -> String {
     it.names.first().unwrap_or(&it.oid).clone()
 }
 
-/// Whether an extension of the class says `TRUE`.
+/// Returns whether an extension of the class has the value `TRUE`.
 fn is_true(it: &ObjectClassDefinition, keyword: &str) -> bool {
     let mut values = extension(&it.extensions, keyword).iter();
     values.any(|value| value.eq_ignore_ascii_case("TRUE"))
@@ -534,7 +535,7 @@ fn unknown(definition: String, role: &'static str, name: &str) -> SchemaError {
     }
 }
 
-/// The conflict of a rule or form that is defined as `existing` already.
+/// Returns the conflict of a rule or form with the definition `existing` in force.
 fn differently<T: ToString>(names: &[String], oid: &str, existing: &T) -> SchemaError {
     conflict(names, oid, format!("{} is in force", existing.to_string()))
 }

@@ -1,10 +1,10 @@
-//! Reads schema files of other servers: OpenLDAP `.schema`, and LDIF in three dialects.
+//! Reader of other servers' schema files: OpenLDAP `.schema`, and LDIF in three dialects.
 //!
 //! - OpenLDAP `.schema`: directives, continued on indented lines; `objectIdentifier` macros.
 //! - OpenLDAP `cn=config` LDIF: `olcAttributeTypes`, …, values with an `{n}` before them.
 //! - 389 Directory Server (`99user.ldif`) and OpenDJ LDIF: `attributeTypes`, `objectClasses`, ….
 //!
-//! In LDIF only attribute names count; DNs, change types and everything else are skipped, so a
+//! In LDIF only attribute names count; DNs, change types and other lines are skipped, so that a
 //! whole configuration or a set of changes can be read.
 
 use std::collections::HashMap;
@@ -13,24 +13,24 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::definition_parse::{is_numeric_oid, parse_definition};
 use crate::error::SchemaFileError;
 
-/// A macro may stand for a macro, each longer than the last; this bounds what they grow to.
+/// Bytes of an expanded OID at most: a macro may stand for a longer macro.
 const OID_BYTES_MAX: usize = 1_000;
 
-/// A definition of a schema file and the line on which it starts, counted from 1; or an error, if
-/// something stands there that is none.
+/// A definition of a schema file with the line on which it starts, from 1; or the error of a text
+/// that is not a definition.
 pub type ReadDefinition = Result<(usize, Definition), SchemaFileError>;
 
-/// Reads a schema file of which every definition counts.
+/// Reads a schema file, in which every definition must be valid.
 ///
 /// # Errors
-/// The first line with something wrong, and the reason.
+/// The first line with an error, and the reason.
 pub fn read_schema_file(text: &str) -> Result<Vec<Definition>, SchemaFileError> {
     let found = read_each_definition(text).into_iter();
     found.map(|it| it.map(|(_, it)| it)).collect()
 }
 
-/// Reads a schema file; which dialect it is, is seen from its first directive. What cannot be read
-/// is an error of its own and does not end the reading.
+/// Reads a schema file; its first directive decides the dialect. Each unreadable definition is an
+/// error of its own and does not end the reading.
 pub fn read_each_definition(text: &str) -> Vec<ReadDefinition> {
     let mut reader = Reader::default();
     if is_ldif(text) {
@@ -41,7 +41,8 @@ pub fn read_each_definition(text: &str) -> Vec<ReadDefinition> {
     reader.found
 }
 
-/// LDIF says `name: value`; in a directive, white space comes before any colon.
+/// Returns whether a text is LDIF: `name: value`, while in a directive white space precedes any
+/// colon.
 fn is_ldif(text: &str) -> bool {
     let content = |line: &&str| !line.trim().is_empty() && !line.starts_with(['#', ' ', '\t']);
     text.lines().find(content).is_some_and(|line| {
@@ -53,7 +54,7 @@ fn is_ldif(text: &str) -> bool {
 #[derive(Default)]
 struct Reader {
     found: Vec<ReadDefinition>,
-    /// Macro names in lower case, and the numeric OIDs they stand for.
+    /// Numeric OIDs by macro name in lower case.
     macros: HashMap<String, String>,
 }
 
@@ -69,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// An error is an offset in the directive and a message.
+    /// Reads a directive. An error is an offset in the directive and a message.
     fn read_directive(&mut self, directive: &Directive<'_>) -> Result<(), (usize, String)> {
         let body = directive.text.trim_start();
         let indent = directive.text.len() - body.len();
@@ -130,7 +131,7 @@ impl Reader {
         }
     }
 
-    /// `NAME OID`, `NAME macro` or `NAME macro:suffix`.
+    /// Defines a macro by `NAME OID`, `NAME macro` or `NAME macro:suffix`.
     fn define_macro(&mut self, argument: &str) -> Result<(), String> {
         let mut words = argument.split_whitespace();
         let (Some(name), Some(oid), None) = (words.next(), words.next(), words.next()) else {
@@ -162,7 +163,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Replaces macros where OpenLDAP does: the definition's own OID and its syntax.
+    /// Replaces macros in the places where OpenLDAP does: the definition's OID and its syntax.
     fn expand_oids(&self, definition: &mut Definition) -> Result<(), String> {
         let expand = |oid: &mut String| -> Result<(), String> {
             if !is_numeric_oid(oid) {
@@ -197,7 +198,7 @@ impl Reader {
         }
         let (name, suffix) = text.split_once(':').unwrap_or((text, ""));
         let Some(oid) = self.macros.get(&name.to_ascii_lowercase()) else {
-            // 389 and OpenDJ let an element stand without an OID of its own.
+            // 389 Directory Server and OpenDJ allow a definition without an OID.
             let stands_for_itself =
                 suffix.is_empty() && name.to_ascii_lowercase().ends_with("-oid");
             return match stands_for_itself {
@@ -219,7 +220,7 @@ impl Reader {
     }
 }
 
-/// Directive keywords, singular as in `.schema` files and plural as the attributes are called.
+/// Returns the kind of a directive's keyword, singular in `.schema` files and plural in LDIF.
 fn kind_of_keyword(keyword: &str) -> Option<DefinitionKind> {
     let is = |singular: &str| {
         let rest = keyword.get(..singular.len());
@@ -246,14 +247,14 @@ fn kind_of_keyword(keyword: &str) -> Option<DefinitionKind> {
 }
 
 struct Directive<'a> {
-    /// Counted from 1.
+    /// Line of the directive in the file, from 1.
     line: usize,
-    /// The whole directive, line ends included; comment lines inside it are blanked out.
+    /// The whole directive with its line ends; comment lines inside it are blank.
     text: std::borrow::Cow<'a, str>,
 }
 
-/// Splits a `.schema` file: a directive goes on over indented lines, and over comments and lines
-/// that are not indented while a parenthesis is open. FreeRADIUS's file indents whole directives.
+/// Splits a `.schema` file into directives. A directive continues on indented lines and, while a
+/// parenthesis is open, on comments and other lines. FreeRADIUS's file indents whole directives.
 fn directives(text: &str) -> Vec<Directive<'_>> {
     let mut found: Vec<Directive<'_>> = Vec::new();
     let mut start: Option<(usize, usize)> = None;
@@ -301,7 +302,7 @@ fn begins_directive(line: &str) -> bool {
     kind_of_keyword(word).is_some() || word.eq_ignore_ascii_case("objectidentifier")
 }
 
-/// The text from `from` to `end` with comments as spaces, so that offsets stay what they were.
+/// Returns the text from `from` to `end` with comments as spaces, so that offsets stay the same.
 fn blanked<'a>(
     text: &'a str,
     from: usize,
@@ -329,7 +330,7 @@ fn blanked<'a>(
     out.into()
 }
 
-/// Parentheses opened minus closed, outside quoted strings.
+/// Number of opened minus closed parentheses outside of quoted strings.
 fn open_parentheses(line: &str) -> i64 {
     let mut quoted = false;
     let mut depth = 0;
@@ -344,7 +345,7 @@ fn open_parentheses(line: &str) -> i64 {
     depth
 }
 
-/// Unfolded LDIF lines with the number of the line each starts on; no comments, no empty lines.
+/// Returns unfolded LDIF lines with the number of their first line; no comments, no empty lines.
 fn ldif_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut in_comment = false;
@@ -368,7 +369,7 @@ fn ldif_lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// `{12}( 1.2.3 …` → `( 1.2.3 …`: the order that `cn=config` writes before values.
+/// Turns `{12}( 1.2.3 …` into `( 1.2.3 …`, without the order that `cn=config` writes before values.
 fn without_order(value: &str) -> &str {
     let inner = value
         .strip_prefix('{')

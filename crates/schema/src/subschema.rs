@@ -6,7 +6,7 @@ use crate::schema::{AttributeType, Schema};
 use crate::syntax::SYNTAXES;
 
 impl Schema {
-    /// Every syntax that can be named: implemented ones, then ones defined in schema files, which
+    /// Iterates over the syntaxes: implemented ones, then those defined in schema files, which
     /// accept any octets.
     pub fn syntaxes(&self) -> impl Iterator<Item = SyntaxDefinition> {
         let implemented = SYNTAXES.iter().map(|syntax| {
@@ -28,13 +28,14 @@ impl Schema {
         )
     }
 
-    /// Every matching rule that is implemented.
+    /// Iterates over the implemented matching rules.
     pub fn matching_rules(&self) -> impl Iterator<Item = &'static MatchingRule> {
         MATCHING_RULES.iter()
     }
 
-    /// Which attribute types each matching rule can be used with in an extensible filter: those
-    /// that name it as their own rule, and those whose syntax it applies to (RFC 4512 §4.1.4).
+    /// Returns the attribute types with which each matching rule can be used in an extensible
+    /// filter: those that are defined with it, and those whose syntax it applies to (RFC 4512
+    /// §4.1.4).
     pub fn matching_rule_uses(&self) -> Vec<MatchingRuleUseDefinition> {
         let fits = |rule: &MatchingRule, it: &AttributeType| {
             let own = [it.equality, it.ordering, it.substring]
@@ -58,7 +59,7 @@ impl Schema {
         uses.collect()
     }
 
-    /// The values of the subschema entry, by attribute name.
+    /// Returns the values of the subschema entry, by attribute name.
     pub fn subschema(&self) -> Vec<(&'static str, Vec<String>)> {
         let rules = self.matching_rules().map(|rule| MatchingRuleDefinition {
             oid: rule.oid.to_string(),

@@ -1,4 +1,4 @@
-//! Subtree specifications: which entries below an administrative point a subentry is about
+//! Subtree specifications: the entries below an administrative point to which a subentry applies
 //! (RFC 3672 §2.1).
 
 use crate::gser::Gser;
@@ -6,42 +6,42 @@ use crate::id::ClassId;
 use crate::name::Name;
 use crate::schema::Schema;
 
-/// How deep a specification filter may be nested.
+/// Levels to which a specification filter may be nested.
 const REFINEMENT_DEPTH_MAX: u8 = 16;
 
-/// A subtree, as a value of `subtreeSpecification` describes it.
+/// A subtree, as described by a value of `subtreeSpecification`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubtreeSpecification {
-    /// Where it begins, relative to the administrative point.
+    /// Base of the subtree, relative to the administrative point.
     pub base: Name,
-    /// Entries left out with all that is below them, relative to the base.
+    /// Entries excluded with all their subordinates, relative to the base.
     pub chop_before: Vec<Name>,
     /// Entries whose subordinates are left out, relative to the base.
     pub chop_after: Vec<Name>,
-    /// Levels below the base at least.
+    /// The least number of levels below the base.
     pub minimum: u32,
-    /// Levels below the base at most.
+    /// The greatest number of levels below the base; `None` for no limit.
     pub maximum: Option<u32>,
-    /// What the object classes of an entry have to be.
+    /// The condition on the object classes of an entry.
     pub refinement: Option<Refinement>,
 }
 
 /// A condition on object classes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refinement {
-    /// The entry is of this class.
+    /// The entry has this class.
     Class(ClassId),
-    /// All are true.
+    /// All conditions are true.
     And(Vec<Refinement>),
-    /// At least one is true.
+    /// At least one condition is true.
     Or(Vec<Refinement>),
-    /// This one is false.
+    /// The condition is false.
     Not(Box<Refinement>),
 }
 
 impl Schema {
-    /// Reads a subtree specification. `None`: it is none, or names a class or an attribute type
-    /// that the schema lacks.
+    /// Parses a subtree specification. `None` when the text is malformed, or names a class or an
+    /// attribute type that the schema lacks.
     pub fn subtree_specification(&self, text: &str) -> Option<SubtreeSpecification> {
         let mut gser = Gser::new(text);
         let mut subtree = SubtreeSpecification::default();
@@ -102,8 +102,8 @@ impl Schema {
 }
 
 impl SubtreeSpecification {
-    /// Whether the subtree holds an entry, apart from its classes. `point` is the name of the
-    /// administrative point.
+    /// Returns whether an entry lies in the subtree, regardless of its classes. `point` is the name
+    /// of the administrative point.
     pub fn holds(&self, point: &Name, entry: &Name) -> bool {
         let base = joined(point, &self.base);
         if !entry.is_within(&base) {
@@ -121,7 +121,7 @@ impl SubtreeSpecification {
             && !self.chop_after.iter().any(below)
     }
 
-    /// Whether the classes of an entry are as wanted.
+    /// Returns whether the classes of an entry satisfy the refinement.
     pub fn fits(&self, is_of_class: &dyn Fn(ClassId) -> bool) -> bool {
         self.refinement
             .as_ref()
@@ -130,7 +130,7 @@ impl SubtreeSpecification {
 }
 
 impl Refinement {
-    /// Recursion is bounded by what was read.
+    /// Evaluates the refinement. The parser's limit of depth bounds the recursion.
     fn holds(&self, is_of_class: &dyn Fn(ClassId) -> bool) -> bool {
         match self {
             Refinement::Class(class) => is_of_class(*class),
@@ -141,7 +141,7 @@ impl Refinement {
     }
 }
 
-/// A relative name below another.
+/// Returns a relative name appended below another name.
 pub fn joined(above: &Name, relative: &Name) -> Name {
     relative
         .rdns()

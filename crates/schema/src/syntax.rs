@@ -1,24 +1,24 @@
-//! Syntaxes: which octets are a value of an attribute type (RFC 4517 §3).
+//! Syntaxes: the octets that are values of an attribute type (RFC 4517 §3).
 //!
-//! A fixed table. A syntax that a schema file names but that is not in the table, or whose values
-//! nobody can check sensibly (facsimile images, certificates), accepts any octets: refusing data
-//! that other directories hold helps no one.
+//! The table is fixed. A syntax that a schema file names but that the table lacks, or whose values
+//! cannot be checked sensibly (facsimile images, certificates), accepts any octets: data of other
+//! directories is not refused.
 
 use crate::syntaxes::{description, identifier, number, other, text, time};
 
 /// One LDAP syntax.
 #[derive(Debug)]
 pub struct Syntax {
-    /// Its numeric OID.
+    /// Numeric OID of the syntax.
     pub oid: &'static str,
-    /// The description published with it, e.g. "Directory String".
+    /// Published description of the syntax, e.g. "Directory String".
     pub description: &'static str,
-    /// Whether its values are text that a person can read as it is.
+    /// Whether values are readable text.
     pub human_readable: bool,
     check: Check,
 }
 
-/// Says what was expected when the octets are not a value of the syntax.
+/// Checks a value; the error is the expected form.
 pub(crate) type Check = fn(&[u8]) -> Result<(), &'static str>;
 
 impl Syntax {
@@ -27,10 +27,10 @@ impl Syntax {
         SYNTAXES.iter().find(|syntax| syntax.oid == oid)
     }
 
-    /// Whether `value` is a value of this syntax. The error says what was expected.
+    /// Checks that `value` obeys this syntax. The error is the expected form.
     ///
-    /// Distinguished names are only checked for their spelling here; whether their attribute
-    /// types exist is asked by [`crate::Schema::check_value`].
+    /// Of distinguished names only the spelling is checked here; [`crate::Schema::check_value`]
+    /// also checks that their attribute types exist.
     pub fn check(&self, value: &[u8]) -> Result<(), &'static str> {
         (self.check)(value)
     }
@@ -62,7 +62,7 @@ const fn octets(oid: &'static str, description: &'static str) -> Syntax {
     }
 }
 
-/// Any octets: what an unknown syntax means.
+/// The syntax of any octets, used for unknown syntaxes.
 pub static OCTET_STRING: Syntax = octets(OID_OCTET_STRING, "Octet String");
 
 /// Attribute type description.
@@ -132,7 +132,7 @@ pub const OID_SUBSTRING_ASSERTION: &str = "1.3.6.1.4.1.1466.115.121.1.58";
 /// UUID.
 pub const OID_UUID: &str = "1.3.6.1.1.16.1";
 
-/// Every syntax the server knows, in the order it publishes them.
+/// The supported syntaxes, in the order of publication.
 pub static SYNTAXES: &[Syntax] = &[
     octets("1.3.6.1.4.1.1466.115.121.1.1", "ACI Item"),
     octets("1.3.6.1.4.1.1466.115.121.1.2", "Access Point"),

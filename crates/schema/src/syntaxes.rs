@@ -1,4 +1,4 @@
-//! The validators behind [`crate::syntax`], by kind of value. Each answers what it expected.
+//! The validators of [`crate::syntax`], by kind of value. An error is the expected form.
 
 pub(crate) mod description;
 pub(crate) mod identifier;

@@ -1,4 +1,4 @@
-//! Values of attribute types: their check, and their normal forms under the rules of the type.
+//! Values of attribute types: validation, and normal forms under the rules of the type.
 
 use crate::error::InvalidValue;
 use crate::id::TypeId;
@@ -6,15 +6,15 @@ use crate::matching::{Family, MatchingRule};
 use crate::schema::Schema;
 
 impl Schema {
-    /// Whether `value` is a value of this attribute type.
+    /// Checks that `value` is a value of this attribute type.
     ///
     /// # Errors
-    /// The value does not obey the type's syntax, or is a name of unknown attribute types.
+    /// The value does not obey the type's syntax, or is a name with unknown attribute types.
     pub fn check_value(&self, type_id: TypeId, value: &[u8]) -> Result<(), InvalidValue> {
         let attribute_type = self.type_of(type_id);
         let syntax = attribute_type.syntax;
         match attribute_type.equality {
-            // Normalising a name checks more than its spelling, and costs no more.
+            // Normalising a name validates more than its spelling, at the same cost.
             Some(rule) if matches!(rule.family, Family::DistinguishedName | Family::NameAndUid) => {
                 rule.normalise(self, value, &mut Vec::new())
             }
@@ -25,8 +25,8 @@ impl Schema {
         }
     }
 
-    /// Appends the value's normal form under the type's equality rule: equal values, and only
-    /// they, have equal normal forms.
+    /// Appends the value's normal form under the type's equality rule: values are equal exactly
+    /// when their normal forms are.
     ///
     /// # Errors
     /// [`InvalidValue::NoEqualityRule`], or the value does not obey the syntax.
@@ -43,9 +43,9 @@ impl Schema {
         rule.normalise(self, value, out)
     }
 
-    /// The rule by which values of a type are put in order: its ordering rule, or for want of one
-    /// the order of the normal forms of its equality rule. Few types are defined with an ordering
-    /// rule, `cn` and `sn` are not; clients want them sorted all the same.
+    /// Returns the rule that sorts values of a type: its ordering rule, else its equality rule, by
+    /// whose normal forms they are sorted. Few types have an ordering rule, `cn` and `sn` do not;
+    /// clients want them sorted all the same.
     pub fn sorting_rule(&self, type_id: TypeId) -> Option<&'static MatchingRule> {
         let attribute_type = self.type_of(type_id);
         attribute_type.ordering.or(attribute_type.equality)
@@ -68,8 +68,8 @@ impl Schema {
         rule.normalise(self, value, out)
     }
 
-    /// Appends the value in the form in which the type's substring rule looks for pieces: what
-    /// [`crate::substring_grams_of_value`] takes.
+    /// Appends the value in the form in which the type's substring rule searches for pieces, the
+    /// input of [`crate::substring_grams_of_value`].
     ///
     /// # Errors
     /// [`InvalidValue::NoSubstringRule`], or the value does not obey the syntax.

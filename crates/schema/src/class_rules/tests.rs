@@ -50,7 +50,7 @@ fn entries_that_obey() {
             "cn sn mail*3 uid",
             "inetOrgPerson",
         ),
-        // organizationalPerson is not said, and implied.
+        // organizationalPerson is implied, not stated.
         (
             "top person inetOrgPerson",
             "cn sn photo street l st postalAddress pager",
@@ -74,7 +74,7 @@ fn entries_that_obey() {
             "uid cn sn pwdAttribute sambaSID",
             "account",
         ),
-        // Operational attributes need no class; an attribute without values is none.
+        // Operational attributes need no class; an attribute without values is absent.
         (
             "person",
             "cn sn entryUUID createTimestamp memberOf*5 drink*0",
@@ -198,7 +198,7 @@ fn content_rules_widen_and_narrow() {
             "cn sn uid description".to_string(),
             Some("ClassNotAllowed"),
         ),
-        // The rule is of person alone, not of its subclasses.
+        // The rule governs person alone, not its subclasses.
         (
             "inetOrgPerson shadowAccount",
             "cn sn uid telephoneNumber".to_string(),
@@ -239,7 +239,7 @@ fn all_classes_of_an_entry_are_told() {
     );
 }
 
-/// Each entry of RFC 2307 and of its successor, and the structural class it has.
+/// Entries of RFC 2307 and of its successor, each with its structural class.
 #[test]
 fn a_posix_group_is_structural_when_alone() {
     let schema = Schema::standard();

@@ -1,4 +1,4 @@
-//! Descriptions as servers write them, and what is refused.
+//! Descriptions as servers write them, and texts that are refused.
 
 use super::*;
 
@@ -132,7 +132,7 @@ fn what_definitions_refer_to_is_a_word() {
         quoted.to_string(),
         "( 1.2.3 NAME 'a' SUP name EQUALITY 2.5.13.2 )"
     );
-    // Printed, it would say something else, or nothing that can be read again.
+    // Printed, such a value would change the meaning or be unreadable.
     for odd in ["SUP 'name ) EQUALITY x'", "EQUALITY ''", "SYNTAX '1.2 $ 3'"] {
         let error = parse(&format!("( 1.2.3 NAME 'a' {odd} )")).unwrap_err();
         assert!(error.message.contains("expected a name or an OID"), "{odd}");

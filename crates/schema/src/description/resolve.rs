@@ -1,4 +1,4 @@
-//! Attribute descriptions from text and to text, under a schema.
+//! Parsing and printing of attribute descriptions under a schema.
 
 use super::{Description, ValueRange};
 use crate::definition_parse::{is_descriptor, is_numeric_oid};
@@ -6,16 +6,16 @@ use crate::error::DescribeError;
 use crate::id::TypeId;
 use crate::schema::Schema;
 
-/// The option that asks for BER transfer (RFC 4522). For types whose values always travel so it is
-/// implied: `userCertificate` and `userCertificate;binary` are one description, spelled with it.
-/// Elsewhere it is an option like any other.
+/// The option for BER transfer (RFC 4522). Types whose values always travel in BER imply it:
+/// `userCertificate` and `userCertificate;binary` are one description, printed with the option. For
+/// other types it is an option like any other.
 const BINARY: &str = "binary";
 
 impl Schema {
     /// Resolves `type[;option…]`, e.g. `CN;lang-DE`. Without options nothing is allocated.
     ///
     /// # Errors
-    /// [`DescribeError`]: not a description, or of an unknown type.
+    /// [`DescribeError`] when the text is not a description, or its type is unknown.
     pub fn describe(&self, text: &str) -> Result<Description, DescribeError> {
         let (name, options) = match text.split_once(';') {
             None => (text, None),
@@ -39,7 +39,7 @@ impl Schema {
         Ok(description)
     }
 
-    /// `OID.2.5.4.3`, as LDAPv2 spelled OIDs (RFC 1778).
+    /// Resolves `OID.2.5.4.3`, the spelling of OIDs in LDAPv2 (RFC 1778).
     fn type_of_prefixed(&self, name: &str) -> Option<TypeId> {
         let prefix = name.get(..4)?;
         if !prefix.eq_ignore_ascii_case("oid.") {
@@ -48,11 +48,11 @@ impl Schema {
         self.attribute_type(&name[4..])
     }
 
-    /// The canonical text of a description: the type's first name and its options.
+    /// Returns the canonical text of a description: the type's first name and its options.
     pub fn spelled(&self, description: &Description) -> String {
         let attribute_type = self.type_of(description.type_id);
         let mut text = attribute_type.name().to_string();
-        // `binary` takes its place in the sorted order of options.
+        // `binary` has its place in the sorted order of options.
         let mut binary = attribute_type.binary_transfer.then_some(BINARY);
         for option in &description.options {
             if let Some(implied) = binary.take_if(|implied| *implied < option.as_str()) {
@@ -73,7 +73,7 @@ impl Schema {
     }
 }
 
-/// `None` when an option is not of RFC 4512 §2.5 `1*keychar`, nor a range, nor the only range.
+/// Parses options; `None` when one is neither RFC 4512 §2.5 `1*keychar` nor the only range.
 fn read_options(text: &str, binary_implied: bool, into: &mut Description) -> Option<()> {
     for option in text.split(';') {
         if let Some(range) = option

@@ -11,12 +11,12 @@ use crate::id::TypeId;
 use crate::schema::Schema;
 
 impl Schema {
-    /// The number of a description; `None`: no entry of this database has it.
+    /// Returns the number of a description; `None` when no entry of this database has it.
     pub fn number(&self, description: &Description) -> Option<AttributeNumber> {
         self.dictionary.number(description)
     }
 
-    /// A schema in which the description has a number, that number, and the rows to persist.
+    /// Returns a schema in which the description has a number, the number, and the rows to persist.
     ///
     /// # Errors
     /// [`SchemaError::Full`] when all 65,535 numbers are in use, [`SchemaError::Contradiction`]
@@ -30,12 +30,12 @@ impl Schema {
         Ok((schema, number, rows))
     }
 
-    /// Gives the description a number in this schema, which other copies of it do not have then.
-    /// The whole dictionary is copied if other schemas share it, and little if none does: a caller
-    /// that gives many numbers keeps no copy of the schema in between.
+    /// Gives the description a number in this schema, not in other copies of it. The whole
+    /// dictionary is copied if other schemas share it, and little if none does: a caller that gives
+    /// many numbers keeps no copy of the schema in between.
     ///
     /// # Errors
-    /// As [`Schema::with_number`]; the schema is as it was.
+    /// The errors of [`Schema::with_number`]; the schema is then unchanged.
     pub fn add_number(
         &mut self,
         description: &Description,
@@ -69,15 +69,15 @@ impl Schema {
         Ok((number, rows))
     }
 
-    /// A type and those above it.
+    /// Returns a type and its supertypes.
     fn covering(&self, type_id: TypeId) -> SmallVec<[TypeId; 4]> {
         let next = |id: &TypeId| self.type_of(*id).superior;
         std::iter::successors(Some(type_id), next).collect()
     }
 
-    /// A schema with the rows of a database in place of its own. Rows whose type is not defined
-    /// yet are kept aside and take effect when [`Schema::extended`] defines it, because the schema
-    /// a database stores is read by means of its dictionary.
+    /// Returns a schema with the rows of a database in place of its own. Rows with an undefined
+    /// type are kept aside and take effect when [`Schema::extended`] defines it, since a database's
+    /// schema is read by means of its dictionary.
     ///
     /// # Errors
     /// [`SchemaError::Dictionary`] when rows contradict each other.
@@ -111,7 +111,7 @@ impl Schema {
         })
     }
 
-    /// Every row, by number, unresolved ones included.
+    /// Returns every row by number, unresolved ones included.
     pub fn dictionary_rows(&self) -> Vec<DictionaryRow> {
         let known = self.known_attributes().map(|it| DictionaryRow {
             number: it.number,
@@ -129,25 +129,25 @@ impl Schema {
         &self.dictionary.unresolved
     }
 
-    /// The description behind a number.
+    /// Returns the description with a number.
     pub fn known(&self, number: AttributeNumber) -> Option<&KnownAttribute> {
         self.dictionary.known.get(usize::from(number.0))?.as_ref()
     }
 
-    /// Every numbered description, by number.
+    /// Iterates over every numbered description, by number.
     pub fn known_attributes(&self) -> impl Iterator<Item = &KnownAttribute> {
         self.dictionary.known.iter().flatten()
     }
 
-    /// Every number whose type is this one or a subtype, with any options, ascending.
+    /// Returns the numbers of a type and its subtypes, with any options, ascending.
     pub fn numbers_of(&self, type_id: TypeId) -> &[AttributeNumber] {
         let covering = self.dictionary.covering.get(usize::from(type_id.0));
         covering.map_or(&[], |numbers| numbers.as_slice())
     }
 
-    /// The numbers of the descriptions that asking for `description` returns (RFC 4511 §4.5.1.8):
-    /// subtypes, and descriptions with at least its options; a language range `lang-en-` (RFC 3866)
-    /// stands for any tag that it covers.
+    /// Returns the numbers of the descriptions that a request for `description` selects (RFC 4511
+    /// §4.5.1.8): subtypes, and descriptions with at least its options; a language range `lang-en-`
+    /// (RFC 3866) stands for any tag that it covers.
     pub fn selected_numbers(&self, description: &Description) -> Vec<AttributeNumber> {
         let has = |number: &AttributeNumber| {
             let options = self.known(*number).map_or(&[][..], |known| &known.options);
@@ -164,7 +164,7 @@ impl Schema {
     }
 }
 
-/// Whether asking for the option `wanted` is satisfied by `present`; both are lower case.
+/// Returns whether the requested option `wanted` covers `present`; both are lower case.
 fn covers(wanted: &str, present: &str) -> bool {
     match wanted.strip_suffix('-') {
         None => wanted == present,

@@ -1,4 +1,4 @@
-//! Numbers are given in order, for ever, and the same way everywhere.
+//! Numbers are given in order, forever, and equally in equal histories.
 
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ fn numbers_are_added_in_place() {
     let (number, rows) = schema.add_number(&one).unwrap();
     assert_eq!((number.0, rows.len()), (2, 2));
     let (place, shared) = (Arc::as_ptr(&schema.dictionary), schema.clone());
-    // Others keep what they had.
+    // Other schemas keep their numbers.
     let other = schema.describe("userPassword;x-1").unwrap();
     schema.add_number(&other).unwrap();
     assert_eq!(shared.number(&other), None);

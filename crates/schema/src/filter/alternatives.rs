@@ -1,11 +1,11 @@
-//! The parts of an OR, which may be a thousand values of one attribute.
+//! The parts of an OR, perhaps a thousand values of one attribute.
 //!
-//! Clients look up what they know by name with `(|(uid=a)(uid=b)…)`. Tested part by part, each
-//! entry's value would be found and normalised once for every part. So the parts of a long OR are
-//! kept in rows, each the equalities about one attribute by their normal forms: a value is
-//! normalised once for a row and looked up in it.
+//! Clients look up lists of names with `(|(uid=a)(uid=b)…)`. Tested part by part, each entry's
+//! value would be read and normalised once for every part. So the parts of a long OR are kept in
+//! rows, each with the equalities about one attribute sorted by normal form: a value is normalised
+//! once for a row and looked up in it.
 //!
-//! Always holds for `ROWS_FROM` parts and more: they are sorted by [`order`].
+//! Invariant: with `ROWS_FROM` parts or more, the parts are sorted by [`order`].
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -14,10 +14,10 @@ use super::evaluate::{any, once};
 use super::{Assertion, Filter, Truth, ValueSource};
 use crate::schema::Schema;
 
-/// Fewer parts are tested one by one, in the order given.
+/// Number of parts from which rows are used; fewer are tested one by one, in the given order.
 const ROWS_FROM: usize = 4;
 
-/// So many parts of a row weigh as much as one that is tested alone.
+/// Number of parts of a row that weigh as much as one part tested alone.
 const TESTED_TOGETHER: usize = 16;
 
 /// The parts of an OR. Never empty in a resolved filter.
@@ -41,7 +41,7 @@ impl Deref for Alternatives {
 }
 
 impl Alternatives {
-    /// Changes each part.
+    /// Applies `change` to each part.
     ///
     /// # Errors
     /// The first error of `change`.
@@ -54,7 +54,7 @@ impl Alternatives {
         changed
     }
 
-    /// As [`Filter::weight`].
+    /// Weight of the parts, see [`Filter::weight`].
     pub(super) fn weight(&self) -> usize {
         let others = self.0.iter().filter(|it| plain(it).is_none());
         let (count, weight) = others.fold((0, 0), |(count, weight), it| {
@@ -70,7 +70,7 @@ impl Alternatives {
         }
     }
 
-    /// The truth of the OR for one entry; `scratch` is overwritten.
+    /// Returns the truth of the OR for one entry; `scratch` is overwritten.
     pub fn evaluate<E: ValueSource + ?Sized>(
         &self,
         schema: &Schema,
@@ -104,7 +104,7 @@ impl Alternatives {
     }
 }
 
-/// Rows first, by attribute and then by normal form; the others as they are.
+/// Orders parts of rows first, by attribute and then by normal form; other parts stay as they are.
 fn order(a: &Filter, b: &Filter) -> Ordering {
     match (plain(a), plain(b)) {
         (Some(a), Some(b)) => attribute_order(a, b).then_with(|| a.normal.cmp(&b.normal)),
@@ -119,7 +119,7 @@ fn attribute_order(a: &Assertion, b: &Assertion) -> Ordering {
     (a.type_id, &a.numbers).cmp(&(b.type_id, &b.numbers))
 }
 
-/// An equality that is about one normal form.
+/// Returns the assertion of an equality with a single normal form.
 fn plain(part: &Filter) -> Option<&Assertion> {
     match part {
         Filter::Equality(it) if it.alternatives.is_empty() => Some(it),
@@ -127,8 +127,8 @@ fn plain(part: &Filter) -> Option<&Assertion> {
     }
 }
 
-/// The first parts as far as one look at the entry's values is enough for them: none, if these are
-/// none of a row, or if the source finds values and need not go through ten million.
+/// Returns the leading parts that one pass over the entry's values can test: none if the first part
+/// belongs to no row, or if the source finds values by their form and need not list ten million.
 fn row<'f, E: ValueSource + ?Sized>(parts: &'f [Filter], entry: &E) -> &'f [Filter] {
     let Some(first) = parts.first().and_then(plain) else {
         return &[];
@@ -145,7 +145,7 @@ fn row<'f, E: ValueSource + ?Sized>(parts: &'f [Filter], entry: &E) -> &'f [Filt
     &parts[..parts.partition_point(same)]
 }
 
-/// Whether a value equals that of some part of a row, which begins with `first`.
+/// Returns whether a value equals that of some part of a row, which begins with `first`.
 fn equals_one<E: ValueSource + ?Sized>(
     first: &Assertion,
     row: &[Filter],
@@ -163,7 +163,7 @@ fn equals_one<E: ValueSource + ?Sized>(
                 };
                 row.binary_search_by(order).is_ok()
             }
-            // The same octets are equal whatever they are.
+            // A value without a normal form equals the same octets.
             _ => row.iter().filter_map(plain).any(|it| *it.given == *value),
         }
     })

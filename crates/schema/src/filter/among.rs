@@ -1,4 +1,4 @@
-//! Entries as a filter: what assertions about links between entries have been resolved to.
+//! Sets of entries as a filter: the resolved form of assertions about links between entries.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use roaring::RoaringTreemap;
 use super::Filter;
 use crate::dictionary::AttributeNumber;
 
-/// "The entry is one of these."
+/// A filter that is true of a set of entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Among {
     ids: Arc<RoaringTreemap>,
@@ -15,7 +15,7 @@ pub struct Among {
 }
 
 impl Among {
-    /// The entries with these numbers, which are those for which `asserted` is true.
+    /// Returns the filter for the entries with these ids, of which `asserted` is true.
     pub fn new(ids: Arc<RoaringTreemap>, asserted: Filter) -> Among {
         Among {
             ids,
@@ -23,31 +23,31 @@ impl Among {
         }
     }
 
-    /// The numbers. There may be millions: they are shared, never copied.
+    /// Ids of the entries. There may be millions: they are shared, never copied.
     pub fn ids(&self) -> &Arc<RoaringTreemap> {
         &self.ids
     }
 
-    /// The assertion this stands for.
+    /// The assertion that the set stands for.
     pub fn asserted(&self) -> &Filter {
         &self.asserted
     }
 
-    /// Whether the entry of this number is one of them.
+    /// Returns whether the entry with this id is in the set.
     pub fn contains(&self, id: u64) -> bool {
         self.ids.contains(id)
     }
 }
 
-/// "The entry is a member of this group", whose members need not be listed to tell.
+/// A filter that is true of the members of a group, tested without a list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// The number of the group's entry.
+    /// Id of the group's entry.
     pub group: u64,
-    /// The attribute that has its members.
+    /// Number of the attribute with the members.
     pub number: AttributeNumber,
-    /// About how many there are.
+    /// Approximate number of members.
     pub count: u64,
-    /// The assertion this stands for.
+    /// The assertion that the membership stands for.
     pub asserted: Box<Filter>,
 }

@@ -1,7 +1,7 @@
-//! Three-valued evaluation on one entry (RFC 4511 §4.5.1.7).
+//! Three-valued evaluation of a filter on one entry (RFC 4511 §4.5.1.7).
 //!
-//! Octets equal to the ones given need no rule. Only other values are normalised, into the
-//! caller's scratch buffer, so evaluation allocates nothing on its usual way.
+//! A value with the asserted octets matches without a rule. Only other values are normalised, into
+//! the caller's scratch buffer, so the usual evaluation allocates nothing.
 
 use super::{
     Assertion, ExtensibleAssertion, Filter, Selector, SubstringAssertion, Truth, ValueSource,
@@ -15,8 +15,8 @@ use crate::schema::Schema;
 use crate::syntaxes::time;
 
 impl Filter {
-    /// Whether the filter is true for an entry. `scratch` is overwritten; it is passed in so that
-    /// a search needs only one.
+    /// Returns the truth of the filter for an entry. `scratch` is overwritten; a search passes the
+    /// same buffer for every entry.
     pub fn evaluate<E: ValueSource + ?Sized>(
         &self,
         schema: &Schema,
@@ -51,7 +51,7 @@ impl Filter {
         }
     }
 
-    /// The truth of an assertion.
+    /// Returns the truth of an assertion for an entry.
     #[inline]
     fn test<E: ValueSource + ?Sized>(
         &self,
@@ -72,13 +72,13 @@ impl Filter {
                 None => it.asserted.test(schema, entry, scratch),
             },
             Filter::Among(it) => entry.id().is_some_and(|id| it.contains(id)).into(),
-            // None is an assertion.
+            // The other kinds are no assertions.
             _ => self.evaluate(schema, entry, scratch),
         }
     }
 }
 
-/// The truth of an assertion: what an evaluation that was left has found, or what `test` finds.
+/// Returns the truth of an assertion from an interrupted evaluation, or else from `test`.
 #[inline]
 pub(super) fn once<E: ValueSource + ?Sized>(entry: &E, test: impl FnOnce() -> Truth) -> Truth {
     if let Some(known) = entry.known_truth() {
@@ -95,7 +95,7 @@ impl From<bool> for Truth {
     }
 }
 
-/// Whether some value of the selected attributes passes the test.
+/// Returns whether some value of the selected attributes passes the test.
 #[inline]
 pub(super) fn any<E: ValueSource + ?Sized>(
     selector: &Selector,
@@ -107,7 +107,7 @@ pub(super) fn any<E: ValueSource + ?Sized>(
     })
 }
 
-/// The same with another way to the stored values.
+/// Like [`any`], with `of` as the way to the stored values of an attribute.
 #[inline]
 fn any_by<E: ValueSource + ?Sized>(
     selector: &Selector,
@@ -154,7 +154,7 @@ fn equality<E: ValueSource + ?Sized>(
     })
 }
 
-/// Whether the normal form of a value passes the test; a value without one passes none.
+/// Returns whether the normal form of a value passes the test; a value without one does not.
 #[inline]
 fn normalised(
     rule: Option<&MatchingRule>,
@@ -198,8 +198,8 @@ fn substrings<E: ValueSource + ?Sized>(
 }
 
 impl SubstringAssertion {
-    /// Whether the pieces stand in a value, given in the form of
-    /// [`Schema::normalise_substring`], in their order and without overlap.
+    /// Returns whether a value, in the form of [`Schema::normalise_substring`], contains the pieces
+    /// in their order and without overlap.
     pub fn matches(&self, value: &[u8]) -> bool {
         let initial = self
             .initial
@@ -211,7 +211,7 @@ impl SubstringAssertion {
     }
 }
 
-/// Takes the first place where each piece fits: if any choice works, that one does.
+/// Takes the first place where each piece fits: if any choice of places works, that one does.
 fn holds_pieces<'p>(value: &[u8], pieces: impl Iterator<Item = (Position, &'p [u8])>) -> bool {
     let mut rest = value;
     for (position, piece) in pieces {
@@ -228,8 +228,9 @@ fn holds_pieces<'p>(value: &[u8], pieces: impl Iterator<Item = (Position, &'p [u
     true
 }
 
-/// Pieces up to this length are looked for at every place in turn. Longer ones need a searcher,
-/// which costs more to set up but stays linear: value and piece may be megabytes of one letter.
+/// Length in bytes up to which a piece is compared at every place in turn. Longer ones need a
+/// searcher, which costs more to set up but stays linear: value and piece may be megabytes of one
+/// letter.
 const SHORT_PIECE_BYTES_MAX: usize = 32;
 
 fn find(value: &[u8], piece: &[u8]) -> Option<usize> {
@@ -266,7 +267,7 @@ fn approx<E: ValueSource + ?Sized>(
     })
 }
 
-/// Whether the words of the assertion are heard in the value, in their order.
+/// Returns whether the words of the assertion sound like words of the value, in their order.
 fn sounds_like(value: &[u8], keys: &[Box<[u8]>]) -> bool {
     let words = phonetic_key(value);
     let mut words = words.iter();
@@ -288,7 +289,7 @@ fn extensible<E: ValueSource + ?Sized>(
         let own = schema.type_of(selector.type_id).equality == Some(assertion.rule);
         let test = &mut |value: &[u8]| assertion.matches(schema, value, scratch);
         let found = match own && assertion.rule.kind == RuleKind::Equality {
-            // The same as the plain assertion.
+            // The equality rule of the attribute matches like the plain assertion.
             true => any_by(selector, entry, test, |number, test| {
                 entry.equal_value(number, &assertion.normal, test)
             }),
@@ -314,7 +315,7 @@ fn extensible<E: ValueSource + ?Sized>(
 }
 
 impl ExtensibleAssertion {
-    /// Whether one stored value matches.
+    /// Returns whether one stored value matches.
     pub fn matches(&self, schema: &Schema, value: &[u8], scratch: &mut Vec<u8>) -> bool {
         scratch.clear();
         match self.rule.kind {
@@ -331,14 +332,14 @@ impl ExtensibleAssertion {
     fn matches_normal(&self, value: &[u8]) -> bool {
         let asserted = &*self.normal;
         if self.rule.kind == RuleKind::Ordering {
-            // RFC 4517 §4.2: the rule is true for values that stand before the asserted one.
+            // RFC 4517 §4.2: the rule is true for values less than the asserted one.
             return value < asserted;
         }
         match self.rule.family {
             Family::Word => value
                 .split(|byte| !is_word_byte(*byte))
                 .any(|word| word == asserted),
-            // Both are 16 octets.
+            // Both values are 16 octets.
             Family::BitAnd => value
                 .iter()
                 .zip(asserted)
@@ -361,7 +362,7 @@ impl ExtensibleAssertion {
         }
     }
 
-    /// Whether a value of the entry's name, as it is spelled, matches.
+    /// Returns whether a value in the entry's name, as spelled, matches.
     fn matches_in_name(
         &self,
         schema: &Schema,

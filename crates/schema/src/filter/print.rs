@@ -6,7 +6,7 @@ use super::{Filter, SubstringAssertion};
 use crate::matching::Position;
 
 impl fmt::Display for Filter {
-    /// As in RFC 4515, with what is undefined as `(?=reason)`.
+    /// Writes the filter as in RFC 4515, and an undefined one as `(?=reason)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Filter::And(parts) => list(f, '&', parts),
@@ -48,7 +48,7 @@ fn item(f: &mut fmt::Formatter<'_>, attribute: &str, relation: &str, value: &[u8
     f.write_char(')')
 }
 
-/// Pieces in their normal form, without the spaces that only mark the ends of the value.
+/// Writes pieces in normal form, without the spaces that only mark the ends of the value.
 fn substrings(f: &mut fmt::Formatter<'_>, assertion: &SubstringAssertion) -> fmt::Result {
     write!(f, "({}=", assertion.selector.attribute())?;
     escaped(

@@ -1,4 +1,4 @@
-//! From filters as spelled to resolved ones.
+//! Resolving filters as spelled under a schema.
 
 use crate::description::Description;
 use crate::error::InvalidValue;
@@ -9,13 +9,13 @@ use crate::schema::{AttributeType, Schema};
 use crate::syntaxes::identifier::is_numeric_oid;
 use crate::syntaxes::time;
 
-/// RFC 4512 §3.3.
+/// OID of `objectClass` (RFC 4512 §3.3).
 const OBJECT_CLASS_OID: &str = "2.5.4.0";
-/// The class every other derives from.
+/// OID of `top`, from which every other class derives.
 const TOP_OID: &str = "2.5.6.0";
 
 impl Schema {
-    /// Resolves a filter. Never fails: what cannot be decided becomes [`Filter::Undefined`].
+    /// Resolves a filter. Never fails: an undecidable part becomes [`Filter::Undefined`].
     ///
     /// Rules about the present time are undefined here; see [`Schema::resolve_filter_with`].
     pub fn resolve_filter(&self, filter: &protocol::Filter<'_>) -> Filter {
@@ -56,14 +56,14 @@ struct Resolver<'s> {
     now_s: Option<&'s dyn Fn() -> i64>,
 }
 
-/// A filter, or why there is none.
+/// A filter, or the reason why it is undefined.
 type Resolved = Result<Filter, String>;
 
-/// Normalised pieces in their order.
+/// Normalised pieces in order.
 type Pieces = Vec<(Position, Box<[u8]>)>;
 
 impl<'s> Resolver<'s> {
-    /// Recursion is bounded by the depth the decoder of filters allows.
+    /// Resolves a filter. The decoder's limit of depth bounds the recursion.
     fn filter(&self, filter: &protocol::Filter<'_>) -> Filter {
         use protocol::Filter as Given;
         match filter {
@@ -96,7 +96,7 @@ impl<'s> Resolver<'s> {
                 value,
                 dn_attributes,
             } => self.item(|it| it.extensible(*rule, *attribute, value, *dn_attributes)),
-            // RFC 4511 §4.5.1.7: a choice nobody knows is undefined, not a protocol error.
+            // RFC 4511 §4.5.1.7: an unknown choice is undefined, not a protocol error.
             Given::Unrecognised { .. } => {
                 Filter::Undefined("filter choice that LDAP does not define".to_owned())
             }
@@ -108,7 +108,7 @@ impl<'s> Resolver<'s> {
     }
 
     fn selector(&self, attribute: &str) -> Result<(Selector, &'s AttributeType), String> {
-        // Most descriptions are a bare type; those need not be taken apart.
+        // Most descriptions are a bare type, which need not be parsed.
         let description = match self.schema.attribute_type(attribute) {
             Some(type_id) => Description::of_type(type_id),
             None => self
@@ -143,7 +143,7 @@ impl<'s> Resolver<'s> {
         }))
     }
 
-    /// The normal forms of a class and its subclasses; none for the class that all derive from.
+    /// Returns the normal forms of a class and its subclasses; none for `top`, to which all belong.
     fn class_and_subclasses(
         &self,
         name_or_oid: &[u8],
@@ -151,7 +151,7 @@ impl<'s> Resolver<'s> {
     ) -> Result<Vec<Box<[u8]>>, String> {
         let text = std::str::from_utf8(name_or_oid).unwrap_or("");
         let Some(class) = self.schema.object_class(text) else {
-            // Only of an unknown name it cannot be told what it means (RFC 4517 §4.2.26).
+            // An OID means itself, an unknown name nothing (RFC 4517 §4.2.26).
             return match is_numeric_oid(name_or_oid) {
                 true => Ok(vec![normal.into()]),
                 false => Err(format!("no object class {text:?}")),
@@ -203,7 +203,8 @@ impl<'s> Resolver<'s> {
         }))
     }
 
-    /// `None`: the piece is empty, as when only spaces of a telephone number are asked for.
+    /// Returns the normal form of a piece; `None` when it is empty, e.g. only spaces of a telephone
+    /// number.
     fn piece(
         &self,
         rule: &MatchingRule,
@@ -238,7 +239,7 @@ impl<'s> Resolver<'s> {
         let (selector, attribute_type) = self.selector(attribute)?;
         let rule = equality_rule(attribute_type, attribute)?;
         if !is_text(rule.family) {
-            // Nothing to hear: the same as equality (RFC 4511 §4.5.1.7.6).
+            // The value has no phonetic keys: the assertion is an equality (RFC 4511 §4.5.1.7.6).
             return self.equality(attribute, value);
         }
         let normal = self.normal(rule, attribute, value)?;
@@ -299,8 +300,8 @@ impl<'s> Resolver<'s> {
         }))
     }
 
-    /// Every attribute type in use to which a rule applies, without those whose supertype is
-    /// among them: a selector covers subtypes.
+    /// Returns the selectors of every attribute type in use to which a rule applies, without types
+    /// whose supertype is selected: a selector covers subtypes.
     fn selectors_of(&self, rule: &MatchingRule) -> Vec<Selector> {
         let fits = |it: &AttributeType| rule.applies_to(it.syntax);
         self.schema
@@ -314,7 +315,7 @@ impl<'s> Resolver<'s> {
             .collect()
     }
 
-    /// The pieces of a substring assertion written as a value, `a*b*c` (RFC 4517 §3.3.30).
+    /// Returns the pieces of a substring assertion written as a value, `a*b*c` (RFC 4517 §3.3.30).
     fn written_pieces(&self, rule: &MatchingRule, value: &[u8]) -> Result<Pieces, String> {
         crate::syntaxes::text::substring_assertion(value)
             .map_err(|reason| format!("{}: {reason}", rule.name))?;
@@ -362,7 +363,7 @@ fn equality_rule(
         .ok_or_else(|| format!("{attribute}: {}", InvalidValue::NoEqualityRule))
 }
 
-/// A rule applies to the syntaxes it is made for, and to a type that is defined with it.
+/// Returns whether a rule applies to a type: by its syntax, or because the type is defined with it.
 fn applies(rule: &'static MatchingRule, attribute_type: &AttributeType) -> bool {
     rule.applies_to(attribute_type.syntax)
         || [
@@ -373,7 +374,7 @@ fn applies(rule: &'static MatchingRule, attribute_type: &AttributeType) -> bool 
         .contains(&Some(rule))
 }
 
-/// Whether values of the family are words that can be heard.
+/// Returns whether values of the family are words that have a sound.
 pub(super) fn is_text(family: Family) -> bool {
     matches!(
         family,
@@ -385,7 +386,7 @@ pub(super) fn is_text(family: Family) -> bool {
     )
 }
 
-/// `\2A` is an asterisk, `\5C` a backslash; anything else stands for itself.
+/// Decodes `\2A`, an asterisk, and `\5C`, a backslash; other octets stand for themselves.
 fn unescape_piece(written: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(written.len());
     let mut rest = written;

@@ -8,7 +8,7 @@ use super::*;
 
 mod alternatives;
 
-/// The standard schema with numbers for what the test entries hold.
+/// The standard schema with numbers for the attributes of the test entries.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let descriptions = [
         "objectClass",
@@ -49,7 +49,7 @@ struct Entry {
     values: Vec<(AttributeNumber, &'static [u8])>,
 }
 
-/// An entry from its name and lines `description: value`.
+/// Makes an entry from its name and lines `description: value`.
 fn entry(name: &'static str, lines: &'static str) -> Entry {
     let values = lines
         .lines()
@@ -113,7 +113,7 @@ static PERSON: LazyLock<Entry> = LazyLock::new(|| {
     )
 });
 
-/// 2026-03-02 12:00:00 UTC.
+/// The present time of the tests, 2026-03-02 12:00:00 UTC.
 const NOW_S: i64 = 1_772_452_800;
 
 fn resolve(text: &str) -> Filter {

@@ -1,7 +1,7 @@
 //! Supported algorithms by their identifier: algorithmIdentifierMatch (RFC 4523 §3.7).
 //!
-//! The normal form is the OID with the parameters' DER behind it; no parameters and NULL are the
-//! same. A value that cannot be read is its own octets, and then matches only the whole value.
+//! The normal form is the OID followed by the DER of the parameters; absent parameters equal NULL.
+//! A value that cannot be read is its own octets, and matches only the whole value.
 
 use protocol::ber::{NULL, Reader, SEQUENCE};
 
@@ -9,7 +9,7 @@ use super::certificate::oid_text;
 use crate::error::{InvalidValue, invalid};
 use crate::gser::Gser;
 
-/// Marks the normal form of a value that could be read, and of one that could not.
+/// First octet of the normal form of a readable value; `WHOLE` marks an unreadable one.
 const PARTS: u8 = 1;
 const WHOLE: u8 = 0;
 
@@ -53,7 +53,7 @@ fn put(oid: &str, parameters: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The identifier of a SupportedAlgorithm: what is to be done with it follows.
+/// Returns the OID of a SupportedAlgorithm, and the DER of its parameters.
 fn parts(der: &[u8]) -> Option<(String, &[u8])> {
     let mut whole = Reader::new(der);
     let mut algorithm = whole.nested(SEQUENCE).ok()?.nested(SEQUENCE).ok()?;

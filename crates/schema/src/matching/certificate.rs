@@ -1,9 +1,9 @@
-//! Identities of certificates and revocation lists (RFC 4523 §2), which tell one from all others.
+//! Identities of certificates and revocation lists (RFC 4523 §2).
 //!
-//! A certificate is its serial number and issuer; a revocation list its issuer and time. Both are
-//! read from the value's DER; the assertion gives them as text. A value that cannot be read, or
-//! whose issuer the schema cannot name, is its own octets, and then matches only the whole value.
-//! The issuer's name is text here: `normalise.rs` brings it to its normal form.
+//! A certificate is identified by serial number and issuer; a revocation list by issuer and time.
+//! Both are read from the value's DER; the assertion gives them as text. A value that cannot be
+//! read, or whose issuer the schema cannot name, is its own octets, and matches only the whole
+//! value. The issuer's name is text here: `normalise.rs` brings it to its normal form.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::error::{InvalidValue, invalid};
 use crate::gser::Gser;
 use crate::syntaxes::time;
 
-/// Marks the normal form of a value that is compared by its parts, and of one that is not.
+/// First octet of the normal form of a value compared by its parts, and of one compared whole.
 const PARTS: u8 = 1;
 const WHOLE: u8 = 0;
 
@@ -27,21 +27,21 @@ pub(super) const VERSION: u8 = 0xa0;
 /// The identity of a certificate or revocation list.
 pub(super) struct Identity<'v> {
     key: Key<'v>,
-    /// The issuer's name as text.
+    /// Name of the issuer as text.
     pub issuer: Cow<'v, str>,
 }
 
 /// The part of an identity that tells the certificates or the revocation lists of one issuer apart.
 enum Key<'v> {
-    /// The serial number of a certificate, in decimal digits.
+    /// Serial number of a certificate, in decimal digits.
     Serial(Cow<'v, str>),
-    /// The time of a revocation list: the tag of its form and its content.
+    /// Time of a revocation list: the tag of its form and its content.
     Time(u8, Cow<'v, [u8]>),
 }
 
 impl Identity<'_> {
     /// Appends the normal form, with the normal form of the issuer's name. `None` when the serial
-    /// number or the time is none; `out` may have grown then.
+    /// number or the time is malformed; `out` may have grown then.
     pub fn put(&self, issuer: &[u8], out: &mut Vec<u8>) -> Option<()> {
         out.push(PARTS);
         let start = out.len();
@@ -51,7 +51,7 @@ impl Identity<'_> {
             Key::Time(GENERALIZED_TIME, time) => time::put_generalized_time(time, out).ok()?,
             Key::Time(..) => return None,
         }
-        // The length says where the name begins.
+        // The length marks the start of the name.
         let length = u16::try_from(out.len() - start).ok()?;
         out.extend_from_slice(&length.to_be_bytes());
         out.extend_from_slice(issuer);
@@ -65,7 +65,7 @@ pub(super) fn put_whole(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// The identity of a stored value; `None` when it cannot be read.
+/// Returns the identity of a stored value; `None` when it cannot be read.
 pub(super) fn stored(family: Family, der: &[u8]) -> Option<Identity<'_>> {
     match family {
         Family::CertificateList => stored_list(der),
@@ -73,16 +73,16 @@ pub(super) fn stored(family: Family, der: &[u8]) -> Option<Identity<'_>> {
     }
 }
 
-/// The text of an assertion; `None` when the assertion is a whole value.
+/// Returns the text of an assertion; `None` when the assertion is a whole value.
 pub(super) fn text_of_assertion(given: &[u8]) -> Option<&str> {
-    // DER begins with the tag of a SEQUENCE, which is a digit in ASCII; a length follows it that
-    // spans the rest.
+    // DER begins with the tag of a SEQUENCE, which is a digit in ASCII, and a length that spans the
+    // rest.
     let mut whole = Reader::new(given);
     let is_whole = whole.expect(SEQUENCE).is_ok() && whole.is_empty();
     std::str::from_utf8(given).ok().filter(|_| !is_whole)
 }
 
-/// The identity that the text of an assertion gives; `None` when it gives none.
+/// Returns the identity that the text of an assertion gives; `None` when it gives none.
 pub(super) fn asserted(family: Family, text: &str) -> Option<Identity<'_>> {
     match family {
         Family::CertificateList => asserted_list(text),
@@ -90,7 +90,7 @@ pub(super) fn asserted(family: Family, text: &str) -> Option<Identity<'_>> {
     }
 }
 
-/// The error of an assertion that gives neither an identity nor a whole value.
+/// Returns the error of an assertion that is neither an identity nor a whole value.
 pub(super) fn not_an_assertion(family: Family) -> InvalidValue {
     invalid("Certificate")(match family {
         Family::CertificateList => {
@@ -126,7 +126,7 @@ fn stored_list(der: &[u8]) -> Option<Identity<'_>> {
     })
 }
 
-/// RFC 4523 §3.1 `CertificateExactAssertion`, and the form `serial$issuer` that came before it.
+/// Parses a `CertificateExactAssertion` (RFC 4523 §3.1), and the older form `serial$issuer`.
 fn asserted_certificate(text: &str) -> Option<Identity<'_>> {
     if let Some((serial, issuer)) = text.split_once('$')
         && !text.trim_start().starts_with('{')
@@ -155,7 +155,7 @@ fn asserted_certificate(text: &str) -> Option<Identity<'_>> {
     })
 }
 
-/// RFC 4523 §3.4 `CertificateListExactAssertion`, without a distribution point.
+/// Parses a `CertificateListExactAssertion` (RFC 4523 §3.4) without a distribution point.
 fn asserted_list(text: &str) -> Option<Identity<'_>> {
     let (mut issuer, mut update) = (None, None);
     let mut gser = Gser::new(text);
@@ -193,9 +193,9 @@ pub(super) fn rdn_sequence(gser: &mut Gser<'_>) -> Option<String> {
         .map(|it| it.into_owned())
 }
 
-/// The content of a non-negative INTEGER in decimal digits.
+/// Returns the content of a non-negative INTEGER in decimal digits.
 pub(super) fn decimal(content: &[u8]) -> Option<String> {
-    /// RFC 5280 §4.1.2.2 allows 20 octets.
+    /// Octets of a number at most; RFC 5280 §4.1.2.2 allows 20.
     const OCTETS_MAX: usize = 64;
     if content.is_empty() || content.len() > OCTETS_MAX || content[0] >= 0x80 {
         return None;
@@ -218,7 +218,7 @@ pub(super) fn decimal(content: &[u8]) -> Option<String> {
     String::from_utf8(digits).ok()
 }
 
-/// The content of a Name (RFC 5280 §4.1.2.4) as text, with types as OIDs.
+/// Returns the content of a Name (RFC 5280 §4.1.2.4) as text, with types as OIDs.
 pub(super) fn name_text(content: &[u8]) -> Option<String> {
     let mut rdns = Vec::new();
     let mut sequence = Reader::new(content);
@@ -241,12 +241,12 @@ pub(super) fn name_text(content: &[u8]) -> Option<String> {
     Some(rdns.join(","))
 }
 
-/// The text of a DirectoryString or IA5String.
+/// Returns the text of a DirectoryString or IA5String.
 fn string(tag: u8, content: &[u8]) -> Option<String> {
     match tag {
         // UTF8String, PrintableString, IA5String, NumericString.
         0x0c | 0x13 | 0x16 | 0x12 => std::str::from_utf8(content).ok().map(str::to_owned),
-        // TeletexString, which everybody fills with Latin-1.
+        // TeletexString, in practice Latin-1.
         0x14 => Some(content.iter().map(|it| char::from(*it)).collect()),
         // BMPString.
         0x1e => {

@@ -2,8 +2,8 @@
 //! certificateListMatch (RFC 4523 §3.2, §3.6; X.509 says when a part matches).
 //!
 //! The normal form of a stored value is the list of its parts; that of an assertion the list of
-//! what is asked. A certificate matches when each of the asked parts does. Distribution points that
-//! are named relative to the issuer are not known: a filter with them is undefined.
+//! asserted parts. A certificate matches when each asserted part does. Distribution points named
+//! relative to the issuer are not supported: a filter with them is undefined.
 
 mod general_name;
 #[cfg(test)]
@@ -24,10 +24,10 @@ use crate::syntaxes::time;
 
 const BIT_STRING: u8 = 0x03;
 const OID: u8 = 0x06;
-/// `[3] EXPLICIT` of a certificate, `[0] EXPLICIT` of a revocation list.
+/// Tags of the extensions: `[3] EXPLICIT` of a certificate, `[0] EXPLICIT` of a revocation list.
 const CERTIFICATE_EXTENSIONS: u8 = 0xa3;
 const LIST_EXTENSIONS: u8 = 0xa0;
-/// Extensions (RFC 5280 §4.2.1, §5.2), by the last octet of `2.5.29.n`.
+/// Extensions (RFC 5280 §4.2.1, §5.2), by the last octet of the OID `2.5.29.n`.
 const EXTENSION_ARC: &[u8] = b"\x55\x1d";
 const SUBJECT_KEY: u8 = 14;
 const KEY_USAGE: u8 = 15;
@@ -39,7 +39,7 @@ const NAME_CONSTRAINTS: u8 = 30;
 const POLICIES: u8 = 32;
 const AUTHORITY_KEY: u8 = 35;
 
-/// The names of the bits of a KeyUsage, in their order (RFC 5280 §4.2.1.3).
+/// Names of the bits of a KeyUsage, in order (RFC 5280 §4.2.1.3).
 const KEY_USAGES: [&str; 9] = [
     "digitalSignature",
     "nonRepudiation",
@@ -52,7 +52,7 @@ const KEY_USAGES: [&str; 9] = [
     "decipherOnly",
 ];
 
-/// The names of the bits of ReasonFlags, in their order (RFC 5280 §4.2.1.13).
+/// Names of the bits of ReasonFlags, in order (RFC 5280 §4.2.1.13).
 const REASONS: [&str; 9] = [
     "unused",
     "keyCompromise",
@@ -65,50 +65,51 @@ const REASONS: [&str; 9] = [
     "aACompromise",
 ];
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Part {
     Serial = 1,
     Issuer,
     Subject,
-    /// The first moment of validity; asserted: a moment.
+    /// The first moment of validity; in an assertion a moment that must be valid.
     From,
-    /// The last one. Without it there is none.
+    /// The last moment of validity; never asserted.
     Until,
     SubjectKey,
     AuthorityKey,
     Algorithm,
-    /// Two octets of bits.
+    /// Two octets of key usage bits.
     KeyUsage,
-    /// The form of an alternative name of the subject.
+    /// The form of an alternative name of the subject, without the name.
     AltName,
     Policy,
     ListNumber,
-    /// Asserted: the least number.
+    /// The least list number; only asserted.
     ListNumberMin,
-    /// Asserted: the greatest.
+    /// The greatest list number; only asserted.
     ListNumberMax,
-    /// The first moment of the private key; asserted: a moment.
+    /// The first moment of the private key's use; in an assertion a moment of its use.
     PrivateFrom,
-    /// The last one.
+    /// The last moment of the private key's use; never asserted.
     PrivateUntil,
     /// An alternative name of the subject, as a general name.
     AltNameValue,
-    /// A subtree that certificates below this one may name subjects in; asserted: where the
-    /// subjects of this one are to be.
+    /// A subtree in which certificates below this one may name subjects; in an assertion the
+    /// subtree that must be permitted.
     Permitted,
-    /// One that they may not name subjects in, and where they are not to be.
+    /// A subtree in which certificates below this one may not name subjects; in an assertion the
+    /// subtree that must not be excluded.
     Excluded,
-    /// Asserted: a name that a certificate below this one is to have.
+    /// A name that a certificate below this one must be able to have; only asserted.
     PathTo,
-    /// Two octets of bits: the reasons that a list is about.
+    /// Two octets of bits: the revocation reasons that a list covers.
     Reasons,
-    /// A name of where a list is found.
+    /// A name of the place where a list is published.
     DistributionPoint,
 }
 
-/// Appends the normal form of a stored value. One that cannot be read has no parts.
+/// Appends the normal form of a stored value. An unreadable value has no parts.
 pub(super) fn value(schema: &Schema, family: Family, der: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     let read = match family {
@@ -137,21 +138,21 @@ pub(super) fn assertion(
         done.filter(|()| gser.is_at_end())
     };
     let done = std::str::from_utf8(given).ok().and_then(&mut read);
-    // An assertion of nothing would be true of everything.
+    // An empty assertion would be true of every value.
     done.filter(|()| out.len() > start)
         .ok_or_else(|| invalid("Certificate")("expected { part value, … } of known parts"))
 }
 
-/// Whether the parts of a stored value are as asserted.
+/// Returns whether the parts of a stored value match the asserted ones.
 pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
     let of = |part: Part| parts(stored).filter(move |it| it.0 == part as u8);
     let mut policies = parts(asserted).filter(|it| it.0 == Part::Policy as u8);
     let policy_asked = policies.clone().next().is_some();
-    // One of the policies asked for is enough.
+    // One of the asserted policies is enough.
     let policy_holds =
         !policy_asked || policies.any(|asked| of(Part::Policy).any(|it| it.1 == asked.1));
-    // So is one of the distribution points, by any of its names; of the subtrees that subjects are
-    // to be in, one of each form.
+    // One of the asserted distribution points is enough, by any of its names; and of the asserted
+    // subtrees, one of each form.
     let mut points = parts(asserted).filter(|it| it.0 == Part::DistributionPoint as u8);
     let point_asked = points.clone().next().is_some();
     let point_holds = !point_asked || points.any(|asked| parts(stored).any(|it| it == asked));
@@ -168,14 +169,14 @@ pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
         && others.all(|(part, asked)| {
             let is = |it: Part| part == it as u8;
             if is(Part::From) {
-                // A moment: not before the one, not after the other.
+                // The moment must not lie before the first nor after the last.
                 of(Part::From).any(|it| it.1 <= asked) && of(Part::Until).all(|it| asked <= it.1)
             } else if is(Part::KeyUsage) {
-                // A key without the extension may be used for everything.
+                // A key without the extension may be used for all purposes.
                 let has = |it: &[u8]| it.iter().zip(asked).all(|(has, want)| has & want == *want);
                 of(Part::KeyUsage).all(|it| has(it.1))
             } else if is(Part::PrivateFrom) {
-                // A key without the extension is good as long as the certificate.
+                // A key without the extension is valid as long as the certificate.
                 of(Part::PrivateFrom).all(|it| it.1 <= asked)
                     && of(Part::PrivateUntil).all(|it| asked <= it.1)
             } else if is(Part::PathTo) {
@@ -185,7 +186,7 @@ pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
                 let mut names = subjects(stored).into_iter();
                 !names.any(|it| general_name::is_within(&it, asked))
             } else if is(Part::Reasons) {
-                // A list without the extension is about all reasons.
+                // A list without the extension covers all reasons.
                 let some = |it: &[u8]| it.iter().zip(asked).any(|(has, want)| has & want != 0);
                 of(Part::Reasons).all(|it| some(it.1))
             } else if is(Part::ListNumberMin) {
@@ -198,7 +199,7 @@ pub(crate) fn holds(stored: &[u8], asserted: &[u8]) -> bool {
         })
 }
 
-/// Whether a general name lies in one of these subtrees, or none of them is of its form.
+/// Returns whether a general name lies in one of these subtrees, or none of them is of its form.
 fn is_permitted<'n>(subtrees: impl Iterator<Item = (u8, &'n [u8])>, name: &[u8]) -> bool {
     let mut of_form = subtrees
         .filter(|it| general_name::same_form(it.1, name))
@@ -206,13 +207,13 @@ fn is_permitted<'n>(subtrees: impl Iterator<Item = (u8, &'n [u8])>, name: &[u8])
     of_form.peek().is_none() || of_form.any(|it| general_name::is_within(name, it.1))
 }
 
-/// The names of a certificate's subject.
+/// Returns the names of a certificate's subject.
 fn subjects(stored: &[u8]) -> Vec<Vec<u8>> {
     let names = parts(stored).filter_map(|(part, content)| {
         if part == Part::AltNameValue as u8 {
             return Some(content.to_vec());
         }
-        // A subject without a name has alternative ones only.
+        // A subject without a name has only alternative names.
         let is_name = part == Part::Subject as u8 && !content.is_empty();
         is_name.then(|| general_name::of_directory(content))
     });
@@ -231,7 +232,7 @@ fn parts(normal: &[u8]) -> impl Iterator<Item = (u8, &[u8])> + Clone {
 }
 
 fn put_raw(out: &mut Vec<u8>, part: u8, content: &[u8]) {
-    // A part as long as no certificate has any is left out, and then matches nothing.
+    // A part longer than any in a real certificate is left out, and matches nothing.
     if let Ok(length) = u16::try_from(content.len()) {
         out.push(part);
         out.extend_from_slice(&length.to_be_bytes());
@@ -260,7 +261,7 @@ fn put_time(part: Part, tag: u8, content: &[u8], out: &mut Vec<u8>) -> Option<()
     put(out, part, &normal)
 }
 
-/// The normal form of a name given as text; `None` when the schema cannot name it.
+/// Returns the normal form of a name given as text; `None` when its types are unknown.
 fn name_bytes(schema: &Schema, text: &str) -> Option<Vec<u8>> {
     Some(schema.resolve_name(text).ok()?.bytes().to_vec())
 }
@@ -273,7 +274,7 @@ fn asserted_general_name(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>
     normal_general_name(schema, general_name::asserted(gser)?)
 }
 
-/// The normal form of a general name; `None` when the schema cannot name it.
+/// Returns the normal form of a general name; `None` when its types are unknown.
 fn normal_general_name(schema: &Schema, name: GeneralName) -> Option<Vec<u8>> {
     match name {
         GeneralName::Directory(text) => {
@@ -283,7 +284,7 @@ fn normal_general_name(schema: &Schema, name: GeneralName) -> Option<Vec<u8>> {
     }
 }
 
-/// A stored name that the schema cannot name is left out.
+/// Appends a stored name; one with unknown types is left out.
 fn put_stored_name(schema: &Schema, part: Part, content: &[u8], out: &mut Vec<u8>) -> Option<()> {
     match name_text(content).and_then(|it| name_bytes(schema, &it)) {
         Some(name) => put(out, part, &name),
@@ -328,7 +329,7 @@ fn put_list(schema: &Schema, der: &[u8], out: &mut Vec<u8>) -> Option<()> {
     put_extensions(schema, &mut it, LIST_EXTENSIONS, out)
 }
 
-/// The extensions that can be asserted, in what is left of a certificate or list.
+/// Appends the extensions that can be asserted, from the rest of a certificate or list.
 fn put_extensions(
     schema: &Schema,
     rest: &mut Reader<'_>,
@@ -347,7 +348,7 @@ fn put_extensions(
             extension.optional(BOOLEAN).ok()?;
             let content = extension.expect(OCTET_STRING).ok()?;
             if let Some([which]) = oid.strip_prefix(EXTENSION_ARC) {
-                // One that cannot be read is as if it were not there.
+                // An extension that cannot be read counts as absent.
                 let _ = put_extension(schema, *which, content, out);
             }
         }
@@ -440,7 +441,7 @@ fn put_further_extension(
     }
 }
 
-/// `SEQUENCE OF SEQUENCE { base GeneralName, … }`.
+/// Appends the bases of `SEQUENCE OF SEQUENCE { base GeneralName, … }`.
 fn put_subtrees(
     schema: &Schema,
     part: Part,
@@ -456,13 +457,13 @@ fn put_subtrees(
     Some(())
 }
 
-/// IssuingDistributionPoint (RFC 5280 §5.2.5).
+/// Appends the parts of an IssuingDistributionPoint (RFC 5280 §5.2.5).
 fn put_distribution_point(schema: &Schema, mut point: Reader<'_>, out: &mut Vec<u8>) -> Option<()> {
     while !point.is_empty() {
         let (tag, content) = point.element().ok()?;
         match tag {
             0xa0 => {
-                // The name is a choice, of which the full name is the first.
+                // The name is a choice; the full name is its first alternative.
                 let Ok(mut names) = Reader::new(content).nested(0xa0) else {
                     continue;
                 };
@@ -488,7 +489,7 @@ fn two_octets(bits: &[u8]) -> [u8; 2] {
     [octet(0), octet(1)]
 }
 
-/// One part of a CertificateAssertion (RFC 4523, Appendix A).
+/// Parses one part of a CertificateAssertion (RFC 4523, Appendix A).
 fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     match gser.word()? {
         "serialNumber" => put_number(Part::Serial, gser.word()?, out),
@@ -531,7 +532,8 @@ fn certificate_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> 
     }
 }
 
-/// `{ base dNSName:"example.com", minimum 0 }`; other distances have no use (RFC 5280 §4.2.1.10).
+/// Parses `{ base dNSName:"example.com", minimum 0 }`; other distances have no use (RFC 5280
+/// §4.2.1.10).
 fn subtree(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
     let mut base = None;
     gser.list(&mut |gser| {
@@ -545,7 +547,7 @@ fn subtree(schema: &Schema, gser: &mut Gser<'_>) -> Option<Vec<u8>> {
     base
 }
 
-/// One part of a CertificateListAssertion (RFC 4523, Appendix A).
+/// Parses one part of a CertificateListAssertion (RFC 4523, Appendix A).
 fn list_part(schema: &Schema, gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     match gser.word()? {
         "issuer" => put_name(schema, Part::Issuer, gser, out),
@@ -593,7 +595,7 @@ fn moment(gser: &mut Gser<'_>, out: &mut Vec<u8>) -> Option<()> {
     put_time(Part::From, tag, text.as_bytes(), out)
 }
 
-/// `{ keyCertSign, cRLSign }` or `'000001100'B`.
+/// Parses `{ keyCertSign, cRLSign }` or `'000001100'B`.
 fn bit_list(gser: &mut Gser<'_>, names: &[&str]) -> Option<[u8; 2]> {
     let mut usage = [0u8; 2];
     let mut set = |bit: usize| {

@@ -1,4 +1,4 @@
-//! The normal form of integers: octets that stand in the order of the numbers.
+//! The normal form of integers: octets in the order of the numbers.
 
 use crate::error::{InvalidValue, invalid};
 use crate::syntaxes::number;
@@ -6,16 +6,16 @@ use crate::syntaxes::number;
 /// Appends the normal form of an integer of any size.
 ///
 /// # Errors
-/// `value` is not an integer in decimal digits.
+/// The octets are not an integer in decimal digits.
 pub(super) fn put(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     number::integer(value).map_err(invalid("INTEGER"))?;
     put_checked(value, out);
     Ok(())
 }
 
-/// Marks numbers below zero; their magnitude is complemented, so that more is less.
+/// First octet of numbers below zero; their magnitude is complemented, so that more is less.
 const NEGATIVE: u8 = 0x01;
-/// Marks zero and numbers above.
+/// First octet of zero and numbers above.
 const POSITIVE: u8 = 0x02;
 
 /// Appends a decimal integer (already checked) as sign, number of digits, digits. Octets of such

@@ -9,14 +9,14 @@ use crate::prepare::{self, Case};
 use crate::schema::Schema;
 use crate::syntaxes::{identifier, number, text, time};
 
-/// How deep names may hold values that are names again.
+/// Levels to which names may contain values that are names.
 pub(crate) const NESTED_NAMES_MAX: u8 = 4;
 
 impl MatchingRule {
     /// Appends the normal form of a value that an entry holds.
     ///
     /// # Errors
-    /// The value is not of the syntax the rule works on. `out` is then as it was.
+    /// The value does not obey the rule's syntax. `out` is then unchanged.
     pub fn normalise(
         &self,
         schema: &Schema,
@@ -26,11 +26,11 @@ impl MatchingRule {
         self::value(schema, self.family, value, out)
     }
 
-    /// Appends the normal form of the value a filter or a compare request asserts. It differs from
-    /// [`MatchingRule::normalise`] for rules that look at a part of the stored value.
+    /// Appends the normal form of a value asserted by a filter or a compare request. It differs
+    /// from [`MatchingRule::normalise`] for rules that compare a part of the stored value.
     ///
     /// # Errors
-    /// The value is not of the rule's assertion syntax. `out` is then as it was.
+    /// The value does not obey the rule's assertion syntax. `out` is then unchanged.
     pub fn normalise_assertion(
         &self,
         schema: &Schema,
@@ -43,10 +43,10 @@ impl MatchingRule {
         assertion(schema, self.family, value, out)
     }
 
-    /// Appends the form of a stored value in which this substring rule looks for pieces.
+    /// Appends the form of a stored value in which this substring rule searches for pieces.
     ///
     /// # Errors
-    /// The value is not of the syntax the rule works on. `out` is then as it was.
+    /// A value that does not obey the rule's syntax. `out` is then unchanged.
     pub fn normalise_for_pieces(
         &self,
         value: &[u8],
@@ -58,7 +58,7 @@ impl MatchingRule {
     /// Appends the normal form of one piece of a substring assertion.
     ///
     /// # Errors
-    /// The piece cannot be part of a value. `out` is then as it was.
+    /// The piece cannot be part of a value. `out` is then unchanged.
     pub fn normalise_piece(
         &self,
         piece: &[u8],
@@ -91,7 +91,7 @@ pub(crate) fn value_in_name(
     out: &mut Vec<u8>,
 ) -> Result<(), InvalidValue> {
     match family {
-        // Apart from the others, because nearly all names and filters end here.
+        // This case stands apart, because nearly all names and filters end here.
         Family::CaseIgnore | Family::CaseIgnoreIa5 if is_visible_ascii(value) => {
             let start = out.len();
             out.extend_from_slice(value);
@@ -206,7 +206,7 @@ fn assertion(
         Family::PartialTime => {
             time::put_partial_time(given, out).map_err(invalid("partial date and time"))
         }
-        // A duration needs the present time, which only the resolution of a filter has.
+        // A duration needs the present time, which is known only when a filter is resolved.
         Family::LaterThan | Family::EarlierThan => Err(invalid("relative time")(
             "expected to know the present time",
         )),
@@ -218,8 +218,9 @@ fn assertion(
     done
 }
 
-/// Other rules of RFC 4523 compare whole values, octet by octet. An assertion about
-/// parts, `{ serialNumber 1, … }`, is refused, so that a filter with it is undefined, not false.
+/// Checks the assertion of rules of RFC 4523 that compare whole values, octet by octet. An
+/// assertion about parts, `{ serialNumber 1, … }`, is refused, so that a filter with it is
+/// undefined, not false.
 fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
     match given.trim_ascii_start() {
         [b'{', ..] => Err(invalid("Certificate")(
@@ -229,7 +230,7 @@ fn check_whole(given: &[u8]) -> Result<(), InvalidValue> {
     }
 }
 
-/// Appends the form of a stored value in which pieces are looked for.
+/// Appends the form of a stored value in which pieces are searched.
 fn for_pieces(family: Family, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let start = out.len();
     let done = match family {
@@ -303,8 +304,8 @@ fn ia5_string(value: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), Invalid
     prepare::equality(value, case, out).map_err(invalid("IA5 String"))
 }
 
-/// The lines of a postal address, each prepared on its own and separated by a line feed, which
-/// preparation leaves nowhere else: so no piece matches across lines (RFC 4517 §4.2.12).
+/// Appends the lines of a postal address, each prepared by itself, with line feeds between them,
+/// which preparation removes elsewhere: so no piece matches across lines (RFC 4517 §4.2.12).
 fn lines(
     value: &[u8],
     out: &mut Vec<u8>,
@@ -319,7 +320,7 @@ fn lines(
         plain.clear();
         let mut rest = line;
         while let Some((byte, after)) = rest.split_first() {
-            // The validator has seen that two hexadecimal digits follow: 24 or 5C.
+            // The validator has checked that two hexadecimal digits follow: 24 or 5C.
             let escaped = *byte == b'\\' && after.len() >= 2;
             plain.push(match (escaped, after.first()) {
                 (true, Some(b'2')) => b'$',
@@ -348,7 +349,8 @@ fn verbatim(
     Ok(())
 }
 
-/// Bits as a 128-bit number in two's complement; larger integers have no bits to ask for.
+/// Appends an integer as 128-bit number in two's complement; larger integers have no bits to
+/// assert.
 fn bits(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     number::integer(value).map_err(invalid("INTEGER"))?;
     let number = std::str::from_utf8(value)
@@ -410,7 +412,7 @@ fn distinguished_name(
         .map_err(|_| wrong("expected a distinguished name of known attribute types"))
 }
 
-/// The name, and after a separator that no name holds, the bits.
+/// Appends the normal form of a name, and behind a separator that no name contains, the bits.
 fn name_and_uid(
     schema: &Schema,
     value: &[u8],
@@ -476,7 +478,7 @@ fn uuid(value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     Ok(())
 }
 
-/// The first word inside the parentheses of a definition.
+/// Returns the first word inside the parentheses of a definition.
 fn first_component(value: &[u8]) -> Result<&[u8], InvalidValue> {
     let inner = value
         .trim_ascii()

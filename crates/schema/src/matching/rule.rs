@@ -9,13 +9,13 @@ pub struct MatchingRule {
     pub oid: &'static str,
     /// The name of the rule, e.g. `caseIgnoreMatch`.
     pub name: &'static str,
-    /// The OID of the syntax of its assertion values.
+    /// OID of the syntax of the rule's assertion values.
     pub syntax_oid: &'static str,
     /// The keyword before the rule in the definition of an attribute type.
     pub kind: RuleKind,
-    /// How the rule compares.
+    /// The comparison of the rule.
     pub family: Family,
-    /// The OIDs of the syntaxes of the attribute types it can be applied to.
+    /// OIDs of the syntaxes of attribute types to which the rule applies.
     pub applies: &'static [&'static str],
 }
 
@@ -32,22 +32,22 @@ pub enum RuleKind {
     ExtensibleOnly,
 }
 
-/// How a rule brings values to their normal form, and how it compares them if not for equality.
+/// The way in which a rule normalises values and, except for equality, compares them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Prepared text, case folded (RFC 4518).
     CaseIgnore,
     /// Prepared text.
     CaseExact,
-    /// As `CaseIgnore`, ASCII only.
+    /// Prepared ASCII text, case folded.
     CaseIgnoreIa5,
-    /// As `CaseExact`, ASCII only.
+    /// Prepared ASCII text, with case.
     CaseExactIa5,
     /// Lines of text, case folded.
     CaseIgnoreList,
-    /// Digits; spaces mean nothing.
+    /// Digits; spaces are ignored.
     Numeric,
-    /// Case folded; spaces and hyphens mean nothing.
+    /// Text, case folded; spaces and hyphens are ignored.
     Telephone,
     /// `TRUE` and `FALSE`.
     Boolean,
@@ -55,13 +55,13 @@ pub enum Family {
     Integer,
     /// Bit strings.
     BitString,
-    /// The octets themselves.
+    /// Octets as they are.
     Octets,
     /// An OID or the name of a schema element.
     ObjectIdentifier,
     /// A distinguished name.
     DistinguishedName,
-    /// A distinguished name and perhaps a bit string.
+    /// A distinguished name with an optional bit string.
     NameAndUid,
     /// A point in time.
     GeneralizedTime,
@@ -89,13 +89,13 @@ pub enum Family {
     NameOneLevel,
     /// The value is below the asserted name.
     NameSubordinate,
-    /// The value is above the asserted name.
+    /// The value is a superior of the asserted name.
     NameSuperior,
     /// The value is later than now plus the asserted duration.
     LaterThan,
     /// The value is earlier than now plus the asserted duration.
     EarlierThan,
-    /// Parts of the date and time are as asserted.
+    /// Parts of the date and time equal the asserted ones.
     PartialTime,
     /// Certificates, by serial number and issuer.
     Certificate,
@@ -110,7 +110,7 @@ pub enum Family {
 }
 
 impl MatchingRule {
-    /// Whether the rule can be applied to values of this syntax.
+    /// Returns whether the rule applies to values of this syntax.
     pub fn applies_to(&self, syntax: &Syntax) -> bool {
         self.applies.contains(&syntax.oid)
     }
@@ -124,13 +124,13 @@ impl PartialEq for MatchingRule {
 
 impl Eq for MatchingRule {}
 
-/// Where a piece of a substring assertion has to stand.
+/// The place of a piece of a substring assertion in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// At the start of the value.
+    /// The start of the value.
     Initial,
-    /// Anywhere after the previous piece.
+    /// Any place after the previous piece.
     Any,
-    /// At the end of the value.
+    /// The end of the value.
     Final,
 }

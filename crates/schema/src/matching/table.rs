@@ -1,4 +1,4 @@
-//! The table of matching rules: RFC 4517 §4.2, RFC 4530, RFC 4523, and those other servers added.
+//! The table of matching rules: RFC 4517 §4.2, RFC 4530, RFC 4523, and rules of other servers.
 
 use super::rule::RuleKind::{Equality, ExtensibleOnly, Ordering, Substrings};
 use super::rule::{Family, MatchingRule, RuleKind};
@@ -76,7 +76,7 @@ const fn pieces(
     )
 }
 
-/// Every matching rule the server knows, in the order it publishes them.
+/// The supported matching rules, in the order of publication.
 pub static MATCHING_RULES: &[MatchingRule] = &[
     same(
         "2.5.13.0",

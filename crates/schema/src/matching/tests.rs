@@ -1,4 +1,4 @@
-//! Tables of values and what the rules make of them.
+//! Tables of values that are equal or ordered under a rule.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ fn normal(rule: &str, value: &[u8]) -> Option<Vec<u8>> {
     rule.normalise(&SCHEMA, value, &mut out).ok().map(|()| out)
 }
 
-/// Values of one line are equal to each other and different from those of all other lines.
+/// Checks that values of one line are equal, and different from those of all other lines.
 #[track_caller]
 fn check(rule: &str, lines: &[&[&str]]) {
     let all = lines.iter().enumerate().flat_map(|(line, values)| {
@@ -45,7 +45,7 @@ fn check_refused(rule: &str, values: &[&str]) {
     }
 }
 
-/// Values in their order.
+/// Checks that values are given in ascending order.
 #[track_caller]
 fn check_order(rule: &str, values: &[&str]) {
     let normals: Vec<_> = values

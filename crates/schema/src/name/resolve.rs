@@ -1,4 +1,4 @@
-//! Distinguished names from text, under a schema.
+//! Parsing distinguished names under a schema.
 //!
 //! Values of names may be names again, so this file and the normal forms of values
 //! (`matching/normalise.rs`) call each other, under a limit of depth.
@@ -15,26 +15,26 @@ use crate::id::TypeId;
 use crate::matching::normalise::{NESTED_NAMES_MAX, value_in_name};
 use crate::schema::Schema;
 
-/// Follows each zero octet of a value.
+/// The octet behind each zero octet of a value.
 const ESCAPED_ZERO: u8 = 0xff;
 
-/// One RDN, resolved.
+/// A resolved RDN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedRdn {
-    /// The normal form, as [`Name::rdn`] gives it.
+    /// The normal form, as in [`Name::rdn`].
     pub normal: Vec<u8>,
-    /// The naming attributes with their values as given, without escapes, in the order given.
+    /// The naming attributes with their values as given, unescaped, in the given order.
     pub values: Vec<(Description, Vec<u8>)>,
 }
 
 impl Schema {
-    /// Resolves the text of a distinguished name (RFC 4514). The empty text is the root.
+    /// Resolves the text of a distinguished name (RFC 4514). The empty text is the root's name.
     ///
     /// # Errors
-    /// The text is not a name, or an attribute type is unknown, or a value not of its type.
+    /// The text is not a name, an attribute type is unknown, or a value does not obey its syntax.
     pub fn resolve_name(&self, text: &str) -> Result<Name, NameError> {
-        // Types may be spelled shorter than their first names ("o", "organizationName"), but
-        // seldom are: mostly this is the one allocation.
+        // Types may be spelled shorter than their first names ("o", "organizationName"), but seldom
+        // are: in most cases this is the only allocation.
         let mut name = Name {
             bytes: Vec::with_capacity(text.len() + 16),
             ends: SmallVec::new(),
@@ -46,11 +46,11 @@ impl Schema {
         Ok(name)
     }
 
-    /// Makes `name` the name of the entry `rdn` (text as in [`Schema::resolve_name`]) below one
-    /// that is resolved already.
+    /// Makes `name` the name of the entry `rdn` (text as in [`Schema::resolve_name`]) below a name
+    /// that is already resolved.
     ///
     /// # Errors
-    /// As [`Schema::resolve_name`]; `name` is of no use then.
+    /// The errors of [`Schema::resolve_name`]; `name` is then invalid.
     pub fn resolve_below(
         &self,
         superior: &Name,
@@ -71,7 +71,7 @@ impl Schema {
     /// Resolves the text of exactly one RDN.
     ///
     /// # Errors
-    /// As [`Schema::resolve_name`]; none or several RDNs are an error too.
+    /// The errors of [`Schema::resolve_name`]; the text has no RDN or several.
     pub fn resolve_rdn(&self, text: &str) -> Result<ResolvedRdn, NameError> {
         let rdn = protocol::parse_rdn(text).map_err(NameError::BadSyntax)?;
         let mut normal = Vec::with_capacity(text.len() + 16);
@@ -87,8 +87,8 @@ impl Schema {
     }
 }
 
-/// Appends the octets of the name spelled `text`; `ended` hears where each RDN ends in `out`.
-/// Values may hold names, `depth_max` deep.
+/// Appends the octets of the name spelled `text`; `ended` is called with the end of each RDN in
+/// `out`. Values may be names, down to `depth_max` levels.
 pub(crate) fn put_name(
     schema: &Schema,
     text: &str,
@@ -102,7 +102,7 @@ pub(crate) fn put_name(
     if text.bytes().all(|byte| byte == b' ') {
         return Ok(());
     }
-    // Nothing is quoted or escaped, so every comma separates: read from the top down.
+    // Without quotes and escapes every comma separates RDNs: they are read from the top down.
     let mut first = true;
     for rdn in text.as_bytes().rsplit(|byte| *byte == b',') {
         if !first {
@@ -115,7 +115,7 @@ pub(crate) fn put_name(
         };
         let attribute = trim_spaces(&rdn[..attribute_end]);
         let value = trim_spaces(&rdn[attribute_end + 1..]);
-        // Commas and equals signs are ASCII, so cutting there leaves UTF-8.
+        // Commas and equals signs are ASCII, so the parts are valid UTF-8.
         let attribute = std::str::from_utf8(attribute).unwrap_or("");
         put_value(schema, attribute, value, depth_max, out)?;
         ended(out.len());
@@ -123,7 +123,7 @@ pub(crate) fn put_name(
     Ok(())
 }
 
-/// Octets that mean something else than themselves in a name, or need a closer look.
+/// Returns whether an octet may be part of an escape or quote, or needs the full parser.
 fn needs_parser(byte: u8) -> bool {
     matches!(
         byte,
@@ -234,7 +234,7 @@ fn naming_type(schema: &Schema, attribute: &str) -> Result<TypeId, NameError> {
     }
 }
 
-/// RFC 2253 §4 lets an OID be written `OID.2.5.4.3`.
+/// Resolves `OID.2.5.4.3`, a spelling that RFC 2253 §4 allows.
 #[cold]
 fn naming_type_with_prefix(schema: &Schema, attribute: &str) -> Result<TypeId, NameError> {
     let oid = attribute

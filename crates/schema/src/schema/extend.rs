@@ -1,4 +1,4 @@
-//! Schemas with more definitions.
+//! Extending a schema by definitions.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::error::SchemaError;
 use crate::schema_build::{extend, without_taken_names};
 
 impl Schema {
-    /// This schema with more definitions, which may refer to each other in any order. One of an OID
-    /// that is defined widens the definition in force, which keeps its handle; definitions that say
-    /// nothing new give this very schema ([`Schema::is_same`]). Names are compared by the
-    /// definitions that they mean; description, length and order do not matter.
+    /// Returns this schema with more definitions, which may refer to each other in any order. A
+    /// definition of an OID in force widens the one in force, which keeps its handle; definitions
+    /// that add nothing give this very schema ([`Schema::is_same`]). Names are compared by the
+    /// definitions that they mean; description, length and order are ignored.
     ///
     /// # Errors
-    /// The first definition that contradicts this schema or names something undefined.
+    /// The first definition that contradicts this schema or uses an undefined name.
     pub fn extended(&self, definitions: &[Definition]) -> Result<Schema, SchemaError> {
         match extend(&self.definitions, definitions, None)? {
             Some(extended) => self.with_definitions(extended),
@@ -22,13 +22,13 @@ impl Schema {
         }
     }
 
-    /// Like [`Schema::extended`], but where a definition contradicts one in force, the one in
-    /// force stands and the conflict is returned; where only some of its names are taken, it is
-    /// added under the others. For files of other servers, which repeat standard definitions in
-    /// forms of their own.
+    /// Extends the schema like [`Schema::extended`], but a definition that contradicts one in force
+    /// is left out and the conflict returned; one of whose names only some are taken is added under
+    /// the others. For files of other servers, which repeat standard definitions in forms of their
+    /// own.
     ///
     /// # Errors
-    /// The first definition that names something undefined or contradicts itself.
+    /// The first definition that uses an undefined name or contradicts itself.
     pub fn extended_keeping(
         &self,
         definitions: &[Definition],
@@ -42,7 +42,7 @@ impl Schema {
         Ok((schema, kept))
     }
 
-    /// These definitions with the dictionary of this schema; rows of types that are defined now
+    /// Returns these definitions with the dictionary of this schema; rows of newly defined types
     /// take effect.
     fn with_definitions(&self, definitions: Definitions) -> Result<Schema, SchemaError> {
         let dictionary = Arc::clone(&self.dictionary);

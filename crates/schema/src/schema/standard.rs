@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::Schema;
 use crate::schema_file::read_schema_file;
 
-/// The files of the standard schema, with their names for messages.
+/// The files of the standard schema, with their names for error messages.
 pub(super) const STANDARD_FILES: &[(&str, &str)] = &[
     (
         "rfc4512.schema",
@@ -133,13 +133,14 @@ pub(super) const STANDARD_FILES: &[(&str, &str)] = &[
 ];
 
 impl Schema {
-    /// The standard schema shipped with Pando, with an empty dictionary. Built once per process.
+    /// Returns the standard schema shipped with Pando, with an empty dictionary. Built once per
+    /// process.
     pub fn standard() -> Schema {
         static STANDARD: OnceLock<Schema> = OnceLock::new();
         STANDARD.get_or_init(Schema::build_standard).clone()
     }
 
-    /// Reads the files of the standard schema.
+    /// Builds the schema from the standard files.
     pub(super) fn build_standard() -> Schema {
         let mut all = Vec::with_capacity(2048);
         for (file, text) in STANDARD_FILES {

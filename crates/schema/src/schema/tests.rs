@@ -1,4 +1,4 @@
-//! The standard schema is whole, and schemas grow without changing what was there.
+//! The standard schema is complete, and schemas grow without changing older definitions.
 
 use std::time::Instant;
 
@@ -63,7 +63,7 @@ fn every_rule_a_standard_type_names_fits_its_syntax() {
             .into_iter()
             .flatten()
         {
-            // Octets can be compared whatever they mean: photo, audio.
+            // Octets can be compared whatever their meaning: photo, audio.
             if !rule.applies_to(it.syntax) && rule.name != "octetStringMatch" {
                 misfits.push(format!(
                     "{} {} {}",
@@ -316,8 +316,8 @@ fn contradictions_are_refused() {
     ));
 }
 
-/// The definition in force, one of the same OID that is given, and the one in force afterwards:
-/// none if the one given says nothing new, `!` and a difference if it contradicts.
+/// Rows of the definition in force, a given one of the same OID, and the one in force afterwards:
+/// empty if the given one adds nothing, `!` and a difference if it contradicts.
 #[test]
 fn definitions_are_compared_by_what_they_mean() {
     let ia5 = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.26";
@@ -328,7 +328,7 @@ fn definitions_are_compared_by_what_they_mean() {
             format!("NAME 'X' DESC 'y' {text}{{64}}"),
             String::new(),
         ),
-        // Aliases and OIDs of supertypes and rules.
+        // Aliases and OIDs name supertypes and rules.
         (
             "NAME 'x' SUP cn".into(),
             "NAME 'x' SUP commonName".into(),
@@ -344,13 +344,13 @@ fn definitions_are_compared_by_what_they_mean() {
             format!("NAME 'x' EQUALITY 2.5.13.2 {text}"),
             String::new(),
         ),
-        // Narrower.
+        // The given definition is narrower.
         (
             format!("NAME 'x' EQUALITY caseExactMatch SUBSTR caseExactSubstringsMatch {text}"),
             format!("NAME 'x' EQUALITY caseExactIA5Match {ia5} SINGLE-VALUE"),
             String::new(),
         ),
-        // Wider.
+        // The given definition is wider.
         (
             format!("NAME 'x' EQUALITY caseExactIA5Match {ia5} SINGLE-VALUE"),
             format!("NAME 'x' EQUALITY caseExactMatch SUBSTR caseExactSubstringsMatch {text}"),
@@ -368,7 +368,7 @@ fn definitions_are_compared_by_what_they_mean() {
             format!("NAME 'x' {text}"),
             format!("NAME 'x' {text}"),
         ),
-        // Both ways at once.
+        // Each definition is wider in some way.
         (
             format!("NAME 'x' EQUALITY caseIgnoreMatch {text} SINGLE-VALUE"),
             format!("NAME 'x' SUBSTR caseIgnoreIA5SubstringsMatch {ia5}"),
@@ -499,7 +499,7 @@ fn outcome(
     }
 }
 
-/// Handles are kept, and what derives from a definition or inherits from it follows it.
+/// Handles are kept, and definitions that derive from a widened one or inherit from it follow it.
 #[test]
 fn a_wider_definition_takes_the_place_of_the_one_in_force() {
     let schema = Schema::standard();
@@ -588,8 +588,8 @@ fn rules_and_syntaxes_of_others_are_published() {
     assert!(holds("matchingRuleUse", "APPLIES"));
 }
 
-/// Generous bounds, so that neither a debug build nor a busy machine fails them: in release the
-/// figures are 3 ms and 20 ns. What they catch is a change of order.
+/// The bounds are generous, so that neither a debug build nor a busy machine exceeds them: in
+/// release the figures are 3 ms and 20 ns. The test finds a change by an order of magnitude.
 #[test]
 fn building_and_looking_up_are_fast() {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Gives definitions their handles and names, and unites them with those in force.
+//! Registering definitions: they get handles and names, and are united with those in force.
 //!
 //! Invariant: a definition that is replaced by a wider one keeps its handle.
 
@@ -12,7 +12,7 @@ use crate::name_table::NameTable;
 use crate::schema::Definitions;
 
 impl<'a> Build<'a> {
-    /// Starts from what is in force.
+    /// Begins with the definitions in force.
     pub(super) fn of(base: &Definitions) -> Build<'a> {
         Build {
             to: base.clone(),
@@ -23,7 +23,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Gives a new type a handle; one whose OID has a handle is compared when all names are known.
+    /// Gives a new type a handle; a known OID is noted, and compared when all names are registered.
     pub(super) fn register_type(
         &mut self,
         given: &'a AttributeTypeDefinition,
@@ -42,7 +42,8 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Gives a new class a handle; one whose OID has a handle is compared when all names are known.
+    /// Gives a new class a handle; a known OID is noted, and compared when all names are
+    /// registered.
     pub(super) fn register_class(
         &mut self,
         given: &'a ObjectClassDefinition,
@@ -61,7 +62,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Widens the type behind the handle by a definition of the same OID, if that says more.
+    /// Widens the type with a handle by a definition of the same OID, if that adds something.
     pub(super) fn unite_type(
         &mut self,
         id: u16,
@@ -73,7 +74,7 @@ impl<'a> Build<'a> {
         for name in &union.names {
             let _ = self.to.type_names.insert(name, id);
         }
-        // Subtypes inherit from it, so all are resolved anew, under their handles.
+        // Subtypes inherit from the type, so all are resolved anew, under their handles.
         let resolved = std::mem::take(&mut self.to.types);
         let resolved = resolved.iter().map(|it| Cow::Owned(it.definition.clone()));
         self.types.splice(0..0, resolved);
@@ -81,7 +82,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Widens the class behind the handle by a definition of the same OID, if that says more.
+    /// Widens the class with a handle by a definition of the same OID, if that adds something.
     pub(super) fn unite_class(
         &mut self,
         id: u16,
@@ -118,8 +119,8 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Puts OIDs and names of a new definition under its handle; the handle of the definition that has
-/// the OID already, if one has.
+/// Registers OIDs and names of a new definition under its handle; returns the handle of an existing
+/// definition with the OID, if there is one.
 fn register(
     table: &mut NameTable,
     id: u16,
@@ -137,7 +138,7 @@ fn register(
     let oid = oid.to_string();
     let others = extension(extensions, ALSO_OID);
     for name in std::iter::once(&oid).chain(names).chain(others) {
-        // A definition may repeat its own name; names of others were found above.
+        // A definition may repeat its own name; names of others are refused above.
         let _ = table.insert(name, id);
     }
     Ok(None)

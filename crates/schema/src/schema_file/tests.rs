@@ -1,9 +1,9 @@
-//! Schema files in the dialects of the servers people come from.
+//! Schema files in the dialects of other servers.
 
 use super::*;
 use crate::schema::Schema;
 
-/// Written as mail administrators write theirs: macros on macros, tabs, comments in odd places.
+/// A file in the style of mail administrators: macros on macros, tabs, comments in odd places.
 const MAIL_ACCOUNT: &str = r"# Accounts of a mail server.
 objectidentifier	exampleRoot	1.3.6.1.4.1.99999
 objectIdentifier exampleLdap exampleRoot:2

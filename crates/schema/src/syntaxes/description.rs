@@ -1,14 +1,13 @@
 //! Parenthesised definitions (RFC 4512 §4.1) and braced specifications (RFC 3672).
 //!
-//! Only the outer shape is checked: what is inside is read by the parser of definitions when it
-//! is going to be used.
+//! Only the outer form is checked; the parser of definitions reads the content when it is used.
 
-/// `( … )` with every quote closed.
+/// Checks for `( … )` with every quote closed.
 pub(crate) fn definition(value: &[u8]) -> Result<(), &'static str> {
     enclosed(value, b'(', b')', b'\'').ok_or("expected a definition in parentheses")
 }
 
-/// `{ … }` with every quote closed.
+/// Checks for `{ … }` with every quote closed.
 pub(crate) fn braced(value: &[u8]) -> Result<(), &'static str> {
     enclosed(value, b'{', b'}', b'"').ok_or("expected a specification in braces")
 }

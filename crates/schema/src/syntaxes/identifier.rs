@@ -1,6 +1,6 @@
 //! Object identifiers, UUIDs and distinguished names (RFC 4512 §1.4, RFC 4530, RFC 4514).
 
-/// A numeric OID or a descriptor (RFC 4512 §1.4).
+/// Checks for a numeric OID or a descriptor (RFC 4512 §1.4).
 pub(crate) fn oid(value: &[u8]) -> Result<(), &'static str> {
     if is_numeric_oid(value) || is_descriptor(value) {
         Ok(())
@@ -9,7 +9,7 @@ pub(crate) fn oid(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Whether `value` is dotted numbers without leading zeros.
+/// Returns whether `value` is dotted numbers without leading zeros.
 pub(crate) fn is_numeric_oid(value: &[u8]) -> bool {
     let mut arcs = 0usize;
     let well_formed = value.split(|byte| *byte == b'.').all(|arc| {
@@ -23,8 +23,8 @@ pub(crate) fn is_numeric_oid(value: &[u8]) -> bool {
     well_formed && arcs > 1
 }
 
-/// Whether `value` is a letter followed by letters, digits and hyphens. Underscores are taken
-/// too: schema files in use have them.
+/// Returns whether `value` is a letter followed by letters, digits and hyphens; also underscores,
+/// which schema files in use have.
 pub(crate) fn is_descriptor(value: &[u8]) -> bool {
     let Some((first, rest)) = value.split_first() else {
         return false;
@@ -35,7 +35,7 @@ pub(crate) fn is_descriptor(value: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// 8-4-4-4-12 hexadecimal digits (RFC 4530 §2.1).
+/// Checks for 8-4-4-4-12 hexadecimal digits (RFC 4530 §2.1).
 pub(crate) fn uuid(value: &[u8]) -> Result<(), &'static str> {
     const EXPECTED: &str = "expected a UUID such as 597ae2f6-16a6-1027-98f4-d28b5365dc14";
     if value.len() != 36 {
@@ -48,20 +48,20 @@ pub(crate) fn uuid(value: &[u8]) -> Result<(), &'static str> {
     if fits { Ok(()) } else { Err(EXPECTED) }
 }
 
-/// The text of a distinguished name (RFC 4514), also the empty one.
+/// Checks for the text of a distinguished name (RFC 4514); it may be empty.
 pub(crate) fn distinguished_name(value: &[u8]) -> Result<(), &'static str> {
     const EXPECTED: &str = "expected a distinguished name";
     let text = std::str::from_utf8(value).map_err(|_| EXPECTED)?;
     protocol::parse_name(text).map(|_| ()).map_err(|_| EXPECTED)
 }
 
-/// A distinguished name with an optional `#'0101'B` behind it (RFC 4517 §3.3.21).
+/// Checks for a distinguished name with an optional `#'0101'B` behind it (RFC 4517 §3.3.21).
 pub(crate) fn name_and_optional_uid(value: &[u8]) -> Result<(), &'static str> {
     distinguished_name(split_uid(value).0)
 }
 
-/// The name and, when there is one, the bits of a name and optional UID. A `#` that is not
-/// followed by a whole bit string belongs to the name.
+/// Splits a name and optional UID into the name and the bits, if any. A `#` without a whole bit
+/// string behind it belongs to the name.
 pub(crate) fn split_uid(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     if !value.ends_with(b"'B") {
         return (value, None);

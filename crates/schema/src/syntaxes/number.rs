@@ -1,6 +1,6 @@
 //! Booleans, integers, bit strings and numeric strings (RFC 4517 §3.3).
 
-/// `TRUE` or `FALSE`.
+/// Checks for `TRUE` or `FALSE`.
 pub(crate) fn boolean(value: &[u8]) -> Result<(), &'static str> {
     match value {
         b"TRUE" | b"FALSE" => Ok(()),
@@ -8,7 +8,8 @@ pub(crate) fn boolean(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// A decimal number of any size, without leading zeros or a plus sign (RFC 4517 §3.3.16).
+/// Checks for a decimal number of any size, without leading zeros or a plus sign (RFC 4517
+/// §3.3.16).
 pub(crate) fn integer(value: &[u8]) -> Result<(), &'static str> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     match digits {
@@ -18,7 +19,7 @@ pub(crate) fn integer(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// `'0101'B` (RFC 4517 §3.3.2).
+/// Checks for `'0101'B` (RFC 4517 §3.3.2).
 pub(crate) fn bit_string(value: &[u8]) -> Result<(), &'static str> {
     let bits = value
         .strip_prefix(b"'")
@@ -29,7 +30,7 @@ pub(crate) fn bit_string(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// One or more digits and spaces (RFC 4517 §3.3.23).
+/// Checks for one or more digits and spaces (RFC 4517 §3.3.23).
 pub(crate) fn numeric_string(value: &[u8]) -> Result<(), &'static str> {
     if !value.is_empty()
         && value

@@ -1,6 +1,6 @@
-//! Values nobody looks into.
+//! Values of unchecked syntaxes.
 
-/// Any octets, also none.
+/// Accepts any octets, also none.
 pub(crate) fn anything(_value: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }

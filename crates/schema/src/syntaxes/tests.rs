@@ -1,8 +1,9 @@
-//! Values that are and that are not of a syntax.
+//! Valid and invalid values of each syntax.
 
 use crate::syntax::{self, Syntax};
 
-/// The last number of an OID below 1.3.6.1.4.1.1466.115.121.1, what is a value and what is not.
+/// Checks the syntax with this last number of 1.3.6.1.4.1.1466.115.121.1 on valid and invalid
+/// values.
 #[track_caller]
 fn check(number: u8, valid: &[&str], invalid: &[&str]) {
     check_oid(

@@ -1,6 +1,6 @@
 //! Text: directory, IA5, printable and postal strings and their relatives (RFC 4517 §3.3).
 
-/// Non-empty UTF-8 (RFC 4517 §3.3.6).
+/// Checks for non-empty UTF-8 (RFC 4517 §3.3.6).
 pub(crate) fn directory_string(value: &[u8]) -> Result<(), &'static str> {
     if value.is_empty() {
         return Err("expected text, got nothing");
@@ -8,7 +8,7 @@ pub(crate) fn directory_string(value: &[u8]) -> Result<(), &'static str> {
     utf8(value).map(|_| ())
 }
 
-/// ASCII, also empty (RFC 4517 §3.3.15).
+/// Checks for ASCII, which may be empty (RFC 4517 §3.3.15).
 pub(crate) fn ia5_string(value: &[u8]) -> Result<(), &'static str> {
     if value.is_ascii() {
         Ok(())
@@ -17,7 +17,7 @@ pub(crate) fn ia5_string(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Non-empty, of letters, digits, space and `'()+,-./:?=` (RFC 4517 §3.3.29).
+/// Checks for non-empty letters, digits, space and `'()+,-./:?=` (RFC 4517 §3.3.29).
 pub(crate) fn printable_string(value: &[u8]) -> Result<(), &'static str> {
     if !value.is_empty() && value.iter().all(|byte| is_printable(*byte)) {
         Ok(())
@@ -26,12 +26,12 @@ pub(crate) fn printable_string(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// A printable string (RFC 4517 §3.3.31).
+/// Checks for a printable string (RFC 4517 §3.3.31).
 pub(crate) fn telephone_number(value: &[u8]) -> Result<(), &'static str> {
     printable_string(value).map_err(|_| "expected a telephone number such as +1 512 315 0280")
 }
 
-/// Two printable characters (RFC 4517 §3.3.4).
+/// Checks for two printable characters (RFC 4517 §3.3.4).
 pub(crate) fn country(value: &[u8]) -> Result<(), &'static str> {
     match value {
         [first, second] if is_printable(*first) && is_printable(*second) => Ok(()),
@@ -39,7 +39,7 @@ pub(crate) fn country(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Known delivery methods separated by `$` (RFC 4517 §3.3.5).
+/// Checks for known delivery methods separated by `$` (RFC 4517 §3.3.5).
 pub(crate) fn delivery_method(value: &[u8]) -> Result<(), &'static str> {
     const METHODS: &[&str] = &[
         "any",
@@ -61,7 +61,7 @@ pub(crate) fn delivery_method(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// `class # criteria # subset` (RFC 4517 §3.3.10); the criteria are not looked into.
+/// Checks for `class # criteria # subset` (RFC 4517 §3.3.10); the criteria are not checked.
 pub(crate) fn enhanced_guide(value: &[u8]) -> Result<(), &'static str> {
     let mut parts = utf8(value)?.split('#').map(|part| part.trim_matches(' '));
     let class = parts.next().unwrap_or("");
@@ -77,12 +77,12 @@ pub(crate) fn enhanced_guide(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Obsolete form of the enhanced guide (RFC 4517 §3.3.14): any text.
+/// Checks for any text, the obsolete form of the enhanced guide (RFC 4517 §3.3.14).
 pub(crate) fn guide(value: &[u8]) -> Result<(), &'static str> {
     directory_string(value)
 }
 
-/// A telephone number and `$`-separated parameters (RFC 4517 §3.3.11).
+/// Checks for a telephone number and `$`-separated parameters (RFC 4517 §3.3.11).
 pub(crate) fn fax_number(value: &[u8]) -> Result<(), &'static str> {
     const PARAMETERS: &[&str] = &[
         "twoDimensional",
@@ -103,7 +103,7 @@ pub(crate) fn fax_number(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Number, country code and answerback, separated by `$` (RFC 4517 §3.3.33).
+/// Checks for number, country code and answerback, separated by `$` (RFC 4517 §3.3.33).
 pub(crate) fn telex_number(value: &[u8]) -> Result<(), &'static str> {
     let parts: Vec<&[u8]> = value.split(|byte| *byte == b'$').collect();
     if parts.len() == 3 && parts.iter().all(|part| printable_string(part).is_ok()) {
@@ -113,7 +113,7 @@ pub(crate) fn telex_number(value: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// `mailbox-type $ mailbox` (RFC 4517 §3.3.26).
+/// Checks for `mailbox-type $ mailbox` (RFC 4517 §3.3.26).
 pub(crate) fn other_mailbox(value: &[u8]) -> Result<(), &'static str> {
     let Some(dollar) = value.iter().position(|byte| *byte == b'$') else {
         return Err("expected a mailbox type and a mailbox separated by $");
@@ -122,8 +122,8 @@ pub(crate) fn other_mailbox(value: &[u8]) -> Result<(), &'static str> {
     ia5_string(&value[dollar + 1..])
 }
 
-/// Lines separated by `$`, in which `\24` is a dollar and `\5C` a backslash (RFC 4517 §3.3.28).
-/// Empty lines are accepted, because address books write them.
+/// Checks for lines separated by `$`, in which `\24` is a dollar and `\5C` a backslash (RFC 4517
+/// §3.3.28). Empty lines are accepted, because address books write them.
 pub(crate) fn postal_address(value: &[u8]) -> Result<(), &'static str> {
     directory_string(value)?;
     let mut rest = value;
@@ -137,7 +137,7 @@ pub(crate) fn postal_address(value: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Pieces separated by `*`, at least one of them not empty (RFC 4517 §3.3.30).
+/// Checks for pieces separated by `*`, at least one of them not empty (RFC 4517 §3.3.30).
 pub(crate) fn substring_assertion(value: &[u8]) -> Result<(), &'static str> {
     let text = utf8(value)?;
     if text.contains('*') && text.bytes().any(|byte| byte != b'*') {

@@ -1,16 +1,16 @@
-//! Generalized and UTC time in all their forms, brought to UTC (RFC 4517 §3.3.13, §3.3.34).
+//! Generalized and UTC time in all their forms, converted to UTC (RFC 4517 §3.3.13, §3.3.34).
 //!
-//! Normal form: `YYYYMMDDhhmmss`, then a point and the fraction without trailing zeros if there is
-//! one. No `Z` at the end: with it, half a second past would stand before the full second.
+//! The normal form is `YYYYMMDDhhmmss`, then a point and the fraction without trailing zeros, if
+//! any. It has no `Z` at the end, with which half a second past would sort before the full second.
 
 use smallvec::SmallVec;
 
-/// A generalized time.
+/// Checks a generalized time.
 pub(crate) fn generalized_time(value: &[u8]) -> Result<(), &'static str> {
     parse_generalized(value).map(|_| ()).ok_or(GENERALIZED)
 }
 
-/// A UTC time.
+/// Checks a UTC time.
 pub(crate) fn utc_time(value: &[u8]) -> Result<(), &'static str> {
     parse_utc(value).map(|_| ()).ok_or(UTC)
 }
@@ -21,14 +21,14 @@ pub(crate) fn put_generalized_time(value: &[u8], out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// Appends the normal form of a UTC time; two-digit years from 50 on are of the last century.
+/// Appends the normal form of a UTC time; two-digit years from 50 on are in the 20th century.
 pub(crate) fn put_utc_time(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     parse_utc(value).ok_or(UTC)?.put(out);
     Ok(())
 }
 
-/// Appends the normal form of the second `now_s` (Unix time) moved by a duration such as `-5d`:
-/// a number and one of the units s, m, h, d, w; seconds if none.
+/// Appends the normal form of the second `now_s` (Unix time) moved by a duration such as `-5d`: a
+/// number and one of the units s, m, h, d, w; without a unit, seconds.
 pub(crate) fn put_relative_time(
     duration: &[u8],
     now_s: i64,
@@ -42,8 +42,8 @@ pub(crate) fn put_relative_time(
     Ok(())
 }
 
-/// Appends the pattern of a partial date and time such as `24D12M` or `2026Y`: the normal form of
-/// a time with `?` for digits that may be any. Units are Y, M, D, h, m, s, each at most once.
+/// Appends the pattern of a partial date and time such as `24D12M` or `2026Y`: the normal form of a
+/// time with `?` for arbitrary digits. Units are Y, M, D, h, m, s, each at most once.
 pub(crate) fn put_partial_time(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     const EXPECTED: &str = "expected a partial date such as 24D12M2026Y";
     let mut pattern = [b'?'; 14];
@@ -74,7 +74,7 @@ pub(crate) fn put_partial_time(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'
     Ok(())
 }
 
-/// Whether the normal form of a time has the digits of a pattern.
+/// Returns whether the normal form of a time has the digits of a pattern.
 pub(crate) fn fits_pattern(normal: &[u8], pattern: &[u8]) -> bool {
     normal.len() >= pattern.len()
         && pattern
@@ -128,7 +128,7 @@ fn parse_generalized(value: &[u8]) -> Option<Moment> {
     if matches!(text.rest.first(), Some(b'.' | b',')) {
         text.rest = &text.rest[1..];
         moment.fraction = text.fraction()?;
-        // The fraction is one of the smallest part given: of an hour, of a minute, of a second.
+        // The fraction belongs to the smallest part given: hour, minute or second.
         if parts == 1 {
             moment.minute = times_60(&mut moment.fraction);
         }
@@ -196,7 +196,7 @@ impl Cursor<'_> {
         self.rest.first().is_some_and(u8::is_ascii_digit)
     }
 
-    /// Two digits within bounds.
+    /// Reads two digits within bounds.
     fn number(&mut self, low: i64, high: i64) -> Option<i64> {
         let [tens @ b'0'..=b'9', ones @ b'0'..=b'9', rest @ ..] = self.rest else {
             return None;
@@ -206,7 +206,7 @@ impl Cursor<'_> {
         (low..=high).contains(&number).then_some(number)
     }
 
-    /// One or more digits.
+    /// Reads one or more digits.
     fn fraction(&mut self) -> Option<SmallVec<[u8; 16]>> {
         let digits = self
             .rest
@@ -218,7 +218,7 @@ impl Cursor<'_> {
         (digits > 0).then(|| SmallVec::from_slice(fraction))
     }
 
-    /// The rest of the text as minutes east of UTC.
+    /// Reads the rest of the text as minutes east of UTC.
     fn zone(&mut self, minutes_optional: bool) -> Option<i64> {
         let sign = match self.rest {
             b"Z" => return Some(0),
@@ -236,7 +236,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Multiplies a decimal fraction by 60: the whole part is returned, the rest stays.
+/// Multiplies a decimal fraction by 60: returns the whole part and leaves the rest.
 fn times_60(fraction: &mut [u8]) -> i64 {
     let mut carry = 0u32;
     for digit in fraction.iter_mut().rev() {
@@ -248,8 +248,8 @@ fn times_60(fraction: &mut [u8]) -> i64 {
 }
 
 impl Moment {
-    /// The moment a clock shows that is `offset_min` minutes ahead of UTC; `None` for a day that
-    /// does not exist or a year that has no four digits.
+    /// Converts the time of a clock `offset_min` minutes ahead of UTC to UTC; `None` for a day that
+    /// does not exist or a year without four digits.
     fn in_utc(mut self, offset_min: i64) -> Option<Moment> {
         if self.day > days_of_month(self.year, self.month) {
             return None;
@@ -273,7 +273,7 @@ impl Moment {
             fraction: SmallVec::new(),
         };
         let minutes = seconds.div_euclid(60);
-        // The days of ten thousand years: beyond, there is no year to write.
+        // Ten thousand years in days: later years cannot be written.
         if minutes.unsigned_abs() > 3_652_500 * 1440 {
             return None;
         }
@@ -285,7 +285,8 @@ impl Moment {
     fn set_minutes(&mut self, minutes: i64) {
         let (mut days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
         (self.hour, self.minute) = (minute / 60, minute % 60);
-        // A year before the right one at most: a year has at most 366 days, on average 365.2425.
+        // The first guess is at most one year early: a year has at most 366 days, on average
+        // 365.2425.
         self.year = days.div_euclid(366);
         while days >= days_before(self.year + 1, 1, 1) {
             let left = days - days_before(self.year + 1, 1, 1);
@@ -341,7 +342,7 @@ fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from the first day of year 0 (Gregorian) to this day.
+/// Returns the days from the first day of year 0 (Gregorian) to this day.
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let last = year - 1;
     let leap_years = last.div_euclid(4) - last.div_euclid(100) + last.div_euclid(400) + 1;

@@ -1,4 +1,4 @@
-//! An OR is tested row by row; it must be what its parts are.
+//! An OR tested row by row has the truth of its parts.
 
 use super::*;
 
@@ -61,7 +61,7 @@ fn one_of_a_thousand_is_found() {
     check_on(&PERSON, &format!("(|{parts}(sn=jensen))"), Truth::True);
 }
 
-/// Octets that are no value under the rule equal themselves only.
+/// Octets without a normal form under the rule equal only themselves.
 #[test]
 fn values_without_a_normal_form_equal_themselves() {
     let odd = entry("cn=x", "cn: x\n uidNumber: many");
@@ -88,7 +88,7 @@ fn changed_parts_are_found() {
     );
 }
 
-/// A source that finds values by their form is not made to show them all.
+/// A source that finds values by their form is not asked to list them.
 #[test]
 fn values_that_are_found_are_not_listed() {
     struct Found(AttributeNumber);

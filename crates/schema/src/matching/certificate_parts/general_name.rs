@@ -1,8 +1,8 @@
-//! General names (RFC 5280 §4.2.1.6) and the subtrees of names that constraints are made of
-//! (§4.2.1.10): normal forms, and what lies within what.
+//! General names (RFC 5280 §4.2.1.6) and the subtrees of names in constraints (§4.2.1.10): normal
+//! forms, and the test whether a name lies in a subtree.
 //!
-//! A normal form is the number of the name's form and its content: names of entries as they are
-//! compared elsewhere, hosts and mailboxes in lower case, addresses as octets.
+//! A normal form is the number of the name's form and its content: directory names as elsewhere,
+//! hosts and mailboxes in lower case, addresses as octets.
 
 use protocol::ber::Reader;
 
@@ -10,7 +10,7 @@ use super::super::certificate::{name_text, oid_text, rdn_sequence};
 use crate::gser::Gser;
 use crate::name;
 
-/// The forms of a GeneralName, by tag number; otherName is asked for by OID.
+/// The forms of a GeneralName, by tag number; an assertion gives otherName by OID.
 pub(super) const FORMS: [&str; 9] = [
     "otherName",
     "rfc822Name",
@@ -30,15 +30,15 @@ const URI: u8 = 6;
 const ADDRESS: u8 = 7;
 const REGISTERED: u8 = 8;
 
-/// A general name that has been read.
+/// A general name after parsing.
 pub(super) enum GeneralName {
-    /// A name of a directory's entry, as text.
+    /// The name of a directory entry, as text.
     Directory(String),
     /// The normal form of a name of another form.
     Other(Vec<u8>),
 }
 
-/// A name in a certificate; `None` for forms that are not compared and for damaged names.
+/// Parses a name in a certificate; `None` for forms that are not compared and for damaged names.
 pub(super) fn stored(tag: u8, content: &[u8]) -> Option<GeneralName> {
     let form = tag & 0x1f;
     let body = match form {
@@ -55,7 +55,7 @@ pub(super) fn stored(tag: u8, content: &[u8]) -> Option<GeneralName> {
     Some(GeneralName::Other(with_form(form, &body)))
 }
 
-/// A name in an assertion, such as `dNSName:"example.com"`.
+/// Parses a name in an assertion, such as `dNSName:"example.com"`.
 pub(super) fn asserted(gser: &mut Gser<'_>) -> Option<GeneralName> {
     let word = gser.word()?;
     let form = u8::try_from(FORMS.iter().position(|it| *it == word)?).ok()?;
@@ -73,17 +73,17 @@ pub(super) fn asserted(gser: &mut Gser<'_>) -> Option<GeneralName> {
     Some(GeneralName::Other(with_form(form, &body)))
 }
 
-/// The normal form of the name of a directory's entry, from the normal form of that name alone.
+/// Returns the normal form of a directory name, from the normal form of the DN.
 pub(super) fn of_directory(name: &[u8]) -> Vec<u8> {
     with_form(DIRECTORY, name)
 }
 
-/// Whether two names are of one form.
+/// Returns whether two names are of one form.
 pub(super) fn same_form(one: &[u8], other: &[u8]) -> bool {
     one.first() == other.first()
 }
 
-/// Whether a name lies in the subtree of a base of the same form (RFC 5280 §4.2.1.10).
+/// Returns whether a name lies in the subtree of a base of the same form (RFC 5280 §4.2.1.10).
 pub(super) fn is_within(name: &[u8], base: &[u8]) -> bool {
     let (Some((form, name)), Some((of, base))) = (name.split_first(), base.split_first()) else {
         return false;
@@ -110,7 +110,7 @@ fn lower(text: &str) -> Vec<u8> {
     text.to_ascii_lowercase().into_bytes()
 }
 
-/// Scheme and host in lower case; what has no scheme is a host.
+/// Returns a URI with scheme and host in lower case; without a scheme the text is a host.
 fn uri(text: &str) -> Vec<u8> {
     let start = text.find("://").map(|it| it + 3);
     let path = start.and_then(|at| Some(at + text.get(at..)?.find(['/', '?', '#'])?));
@@ -120,7 +120,7 @@ fn uri(text: &str) -> Vec<u8> {
     [host.to_ascii_lowercase().as_bytes(), path.as_bytes()].concat()
 }
 
-/// A base is a mailbox, a host, or a domain with a dot before it.
+/// Returns whether a mailbox lies in a base: a mailbox, a host, or a domain with a leading dot.
 fn is_mailbox_within(mailbox: &[u8], base: &[u8]) -> bool {
     let at = mailbox.iter().rposition(|it| *it == b'@');
     let host = at.and_then(|at| mailbox.get(at + 1..)).unwrap_or_default();
@@ -133,7 +133,7 @@ fn is_mailbox_within(mailbox: &[u8], base: &[u8]) -> bool {
     }
 }
 
-/// Any number of labels may stand before those of the base.
+/// Returns whether a host lies in a base, before whose labels any number may stand.
 fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     let base = base.strip_prefix(b".").unwrap_or(base);
     let Some(before) = host.strip_suffix(base) else {
@@ -142,7 +142,7 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
     base.is_empty() || before.is_empty() || before.ends_with(b".")
 }
 
-/// The host of a URI with an authority; nothing of one without.
+/// Returns the host of a URI with an authority; empty for one without.
 fn host_of(uri: &[u8]) -> &[u8] {
     let start = uri.windows(3).position(|it| it == b"://");
     let rest = start.and_then(|at| uri.get(at + 3..)).unwrap_or_default();
@@ -156,7 +156,7 @@ fn host_of(uri: &[u8]) -> &[u8] {
     port.and_then(|at| host.get(..at)).unwrap_or(host)
 }
 
-/// A base is an address and a mask of the same length.
+/// Returns whether an address lies in a base: an address and a mask of the same length.
 fn is_address_within(address: &[u8], base: &[u8]) -> bool {
     if base.len() != 2 * address.len() {
         return false;
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::schema::Schema;
 
-    /// A name, a base, and whether the one lies within the other.
+    /// Rows of a name, a base, and whether the name lies within the base.
     const ROWS: &[(&str, &str, bool)] = &[
         (
             "dNSName:\"www.Example.com\"",

@@ -1,4 +1,4 @@
-//! Certificates and lists made here, asked for by their parts.
+//! Matching of generated certificates and lists by their parts.
 
 use super::*;
 use crate::matching::MatchingRule;
@@ -61,7 +61,7 @@ fn extensions() -> Vec<Vec<u8>> {
     ]
 }
 
-/// `None`: the assertion is refused.
+/// Returns whether a stored value matches; `None` when the assertion is refused.
 fn matches(rule: &str, stored: &[u8], asserted: &str) -> Option<bool> {
     let schema = Schema::standard();
     let rule = MatchingRule::by_name(rule).unwrap();
@@ -163,7 +163,7 @@ fn parts_that_are_not_there() {
     assert_eq!(check("{ subjectKeyIdentifier 'ABCD'H }"), Some(false));
     assert_eq!(check("{ keyUsage { cRLSign } }"), Some(true), "any use");
     assert_eq!(check("{ policy { 1.2.3.4 } }"), Some(false));
-    // Cut anywhere, a value has no parts or those before the cut, and nothing breaks.
+    // Cut anywhere, a value has no parts or those before the cut, without a panic.
     let whole = certificate(&extensions());
     for cut in 0..whole.len() {
         let found = matches("certificateMatch", &whole[..cut], "{ serialNumber 4660 }");

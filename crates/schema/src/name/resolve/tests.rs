@@ -1,4 +1,4 @@
-//! Names: spellings that are equal, and structure.
+//! Distinguished names: equal spellings, and structure.
 
 use std::sync::LazyLock;
 
