@@ -1,4 +1,4 @@
-//! The built-in access rules: who may do what to which entry and attribute.
+//! The built-in access rules: the rights of each subject on entries and attributes.
 //!
 //! The rules are few and fixed, and equal to what Debian's slapd is installed with. The first
 //! rule whose target matches decides:
@@ -13,78 +13,79 @@
 //! | `readable` | everything else | disclose, compare, search, read, authenticate |
 //! | `not writable` | everything else | nothing: add, delete, rename, write, manage |
 //!
-//! Which attributes are secret says [`Secrets`]. `userPassword` is one of them.
+//! [`Secrets`] has the secret attributes. `userPassword` is one of them.
 
 use schema::{Filter, Name, Schema, TypeId};
 
 use crate::secrets::Secrets;
 use crate::subject::Subject;
 
-/// What somebody may want to do to an entry or one of its attributes.
+/// A right to an operation on an entry or one of its attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Right {
-    /// Have a bind checked against the attribute.
+    /// Verify a bind against the attribute.
     Authenticate,
-    /// Learn that the entry exists, even without seeing any of it (RFC 4511 §4.1.9, matchedDN).
+    /// Learn that the entry exists, even without reading it (RFC 4511 §4.1.9, matchedDN).
     Disclose,
-    /// Learn whether the attribute has a value.
+    /// Compare the attribute with an asserted value.
     Compare,
     /// Find the entry by the attribute.
     Search,
-    /// See the values.
+    /// Read the values.
     Read,
     /// Change the values.
     Write,
-    /// Add the entry, or one below it.
+    /// Add the entry, or a subordinate of it.
     Add,
     /// Delete the entry.
     Delete,
     /// Give the entry another name or superior.
     Rename,
-    /// Act beside the usual rules, as with ManageDsaIT on protected attributes.
+    /// Override the usual rules, e.g. with ManageDsaIT on protected attributes.
     Manage,
 }
 
-/// What a [`Right`] is wanted on.
+/// The object of a [`Right`]: an entry or an attribute.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// The entry's resolved name.
+    /// Resolved name of the entry.
     pub name: &'a Name,
-    /// The attribute; `None` when the entry as a whole is meant.
+    /// The attribute; `None` for the entry as a whole.
     pub attribute: Option<TypeId>,
 }
 
-/// What was decided, and by which rule.
+/// A decision, with the rule that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether the subject may.
+    /// Whether the right is granted.
     pub allowed: bool,
-    /// The name of the rule that decided, for explanations and logs.
+    /// Name of the deciding rule, for explanations and logs.
     pub rule: &'static str,
 }
 
-/// Which attributes a subject sees, worked out once per search instead of once per value.
+/// The attributes that a subject sees, computed once for a search instead of for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight<'a> {
     /// Every attribute of every entry.
     Everything,
-    /// Every attribute of every entry but these, ascending, and no entry of the configuration.
+    /// Every attribute except these (ascending), and no entry of the configuration.
     AllBut(&'a [TypeId]),
 }
 
 /// The access rules of one schema.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// `userPassword` with its subtypes: what owners may change.
+    /// `userPassword` with its subtypes, which owners may change.
     passwords: Vec<TypeId>,
     secrets: Secrets,
     configuration: Name,
-    /// Who may act as others.
+    /// Names of the entries that may act as other subjects.
     proxies: Vec<Name>,
 }
 
 impl Access {
-    /// The built-in rules. `named`: attribute types that are secret beside those of [`Secrets`].
+    /// Returns the built-in rules. `named` are secret attribute types in addition to those of
+    /// [`Secrets`].
     pub fn builtin(schema: &Schema, named: &[TypeId]) -> Access {
         let mut passwords = Vec::new();
         if let Some(password) = schema.attribute_type("userPassword") {
@@ -102,20 +103,20 @@ impl Access {
         }
     }
 
-    /// The attribute types that nobody but the administrator may learn anything of.
+    /// The attribute types that only the administrator may use in any way.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// The same rules, with these entries allowed to act as others (RFC 4370).
+    /// Adds the names of entries that may act as other subjects (RFC 4370).
     pub fn with_proxies(mut self, proxies: Vec<Name>) -> Access {
         self.proxies = proxies;
         self
     }
 
-    /// Whether `subject` may have an operation done as `other`, and the rule that says so. The
-    /// administrator may act as anybody, proxies as anybody but the administrator, everybody as
-    /// themselves.
+    /// Decides whether an operation of `subject` may be done as `other`, and by which rule. The
+    /// administrator may act as anybody, proxies as anybody but the administrator, every subject as
+    /// itself.
     pub fn decide_proxy(&self, subject: &Subject, other: &Subject) -> Decision {
         if subject.is_administrator() {
             return decision(true, "administrator");
@@ -130,7 +131,7 @@ impl Access {
         decision(proxy, if proxy { "proxy" } else { "no proxy" })
     }
 
-    /// Whether `subject` may exercise `right` on `target`, and the rule that says so.
+    /// Decides whether `subject` may exercise `right` on `target`, and by which rule.
     pub fn decide(&self, subject: &Subject, right: Right, target: &Target<'_>) -> Decision {
         if subject.is_administrator() {
             return decision(true, "administrator");
@@ -171,7 +172,7 @@ impl Access {
         decision(authenticates, "passwords")
     }
 
-    /// Which attributes `subject` sees. Compute it once per search.
+    /// Returns the attributes that `subject` sees. Compute it once for a search.
     pub fn sight(&self, subject: &Subject) -> Sight<'_> {
         match subject.is_administrator() {
             true => Sight::Everything,
@@ -179,8 +180,8 @@ impl Access {
         }
     }
 
-    /// Takes out of a filter whatever `subject` may not search, before anything is looked up for
-    /// it: the filter says afterwards no more than `sight` shows.
+    /// Removes from a filter the assertions that `subject` may not search, before any index is
+    /// read: the narrowed filter reveals no more than `sight` shows.
     #[inline]
     pub fn narrow(&self, subject: &Subject, schema: &Schema, filter: &mut Filter) {
         if !subject.is_administrator() {
@@ -225,7 +226,7 @@ mod tests {
             self.schema.resolve_name(dn).unwrap()
         }
 
-        /// Every right that `subject` has, as a word of its first letters in the order above.
+        /// Checks the rights of `subject`, a word of their first letters in the order above.
         #[track_caller]
         fn check(&self, subject: &str, target: &str, attribute: &str, rights: &str, rule: &str) {
             let all = [

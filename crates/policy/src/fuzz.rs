@@ -1,4 +1,4 @@
-//! Fuzz bodies: any bytes may come and nothing panics. The fuzz targets are one call each.
+//! Fuzz bodies: no bytes cause a panic. Each fuzz target is one call.
 
 pub use crate::password::fuzz::password;
 

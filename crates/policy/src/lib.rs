@@ -1,15 +1,15 @@
-//! Who may do what: subjects, access rules, limits, and stored passwords. Pure decisions.
+//! Authorization as pure decisions: subjects, access rules, limits, and stored passwords.
 //!
 //! Everything here is a function of its arguments: no storage, no sockets, no clock. The only
-//! outside thing it touches is the system's random source, for salts and generated passwords.
+//! outside source is the system's random numbers, for salts and generated passwords.
 //!
-//! - [`access`]: may this subject do that to this entry or attribute, and which rule says so;
-//! - [`secrets`]: which attributes nobody but the administrator may learn anything of;
-//! - [`subject`]: who asks;
-//! - [`limits`]: how much one subject may ask for;
+//! - [`access`]: the rights of a subject on an entry or attribute, and the rule that decides;
+//! - [`secrets`]: the attributes that only the administrator may use in any way;
+//! - [`subject`]: the identity that asks;
+//! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
-//! - [`password_policy`]: when an account is locked and a password expires;
-//! - [`verified`]: remembering in memory that a slow verification has succeeded.
+//! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`verified`]: a cache of successful slow verifications.
 
 pub mod access;
 pub mod fuzz;

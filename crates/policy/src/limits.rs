@@ -1,4 +1,4 @@
-//! How much one subject may ask for at a time.
+//! Limits on the requests of one subject.
 
 use std::borrow::Cow;
 
@@ -6,62 +6,62 @@ use schema::Name;
 
 use crate::subject::{Subject, SubjectKind};
 
-/// The limits one subject works under. In every field 0 means unlimited.
+/// The limits of one subject. In every field 0 means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries one search returns before sizeLimitExceeded; paged searches have two limits of
-    /// their own.
+    /// Entries that a search returns before sizeLimitExceeded; paged searches have two other
+    /// limits.
     pub size_entries_max: u32,
-    /// Milliseconds one search may take before timeLimitExceeded.
+    /// Milliseconds that a search takes before timeLimitExceeded.
     pub time_ms_max: u32,
-    /// Candidates one search may look at before adminLimitExceeded.
+    /// Candidates that a search reads before adminLimitExceeded.
     pub candidates_max: u64,
-    /// Operations one connection may have waiting before the next is answered `busy`.
+    /// Operations that wait on one connection before the next is answered `busy`.
     pub pending_operations_max: u32,
-    /// Long searches that no index helps one subject may have at a time, over all connections.
+    /// Long unindexed searches of one subject at a time, over all connections.
     pub unindexed_searches_max: u32,
-    /// Entries one page of a paged search may hold.
+    /// Entries in one page of a paged search.
     pub page_entries_max: u32,
-    /// Entries that all pages of a search may hold together.
+    /// Entries in all pages of a search together.
     pub paged_entries_max: u64,
-    /// Entries sorted for one search where no ordering index helps; 0 = no limit.
+    /// Entries sorted for one search where no ordering index helps.
     pub sort_entries_max: u32,
-    /// Searches that follow the directory one subject may have at a time, over all connections.
+    /// Searches of one subject that follow the directory at a time, over all connections.
     pub followers_max: u32,
-    /// Transactions one connection may have open.
+    /// Open transactions on one connection.
     pub transactions_open_max: u32,
-    /// Updates one transaction may have.
+    /// Updates in one transaction.
     pub transaction_updates_max: u32,
-    /// Bytes that the updates of all open transactions of one connection may take.
+    /// Bytes of the updates of all open transactions of one connection.
     pub transaction_bytes_max: usize,
 }
 
-/// For whom limits were made; [`LimitSettings::describe`] has the words.
+/// The subjects that a set of limits is for; [`LimitSettings::describe`] gives the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// Every subject without limits of its own.
     Everybody,
-    /// Nobody has authenticated.
+    /// Connections on which nobody has authenticated.
     Anonymous,
     /// The administrator.
     Administrator,
-    /// Those whom a rule is for, by its place in the settings.
+    /// The subjects of a rule, by its index in the settings.
     Rule(usize),
 }
 
-/// Subjects that have limits of their own, by a name: resolved, or as it stands in the settings.
+/// The subjects of a limit rule, by a name: resolved, or as spelled in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitSubject<N = Name> {
     /// One entry.
     Entry(N),
-    /// Everybody at or below a name.
+    /// All entries at or below a name.
     Subtree(N),
     /// The members of a group.
     Group(N),
 }
 
 impl LimitSubject<String> {
-    /// The same with its name resolved, and the name as it was spelled.
+    /// Resolves the name; returns the resolved subject and the name as spelled.
     pub fn resolve<E>(
         &self,
         resolve: impl FnOnce(&str) -> Result<Name, E>,
@@ -74,46 +74,46 @@ impl LimitSubject<String> {
     }
 }
 
-/// Limits of their own for some subjects.
+/// The limits of some subjects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRule {
-    /// Who they are for.
+    /// The subjects of the rule.
     pub subject: LimitSubject,
-    /// The name as it stands in the settings.
+    /// The name as spelled in the settings.
     pub spelled: String,
-    /// The limits.
+    /// The limits of the subjects.
     pub limits: Limits,
 }
 
 /// The limits as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// What holds for every subject that nothing else below is for.
+    /// Limits of every subject without other limits.
     pub everybody: Limits,
-    /// What holds while nobody has authenticated.
+    /// Limits of connections on which nobody has authenticated.
     pub anonymous: Limits,
-    /// What holds for the administrator.
+    /// Limits of the administrator.
     pub administrator: Limits,
-    /// What holds for some: the first rule that is for a subject counts.
+    /// Limits of some subjects: the first rule for a subject counts.
     pub rules: Vec<LimitRule>,
-    /// How long dynamic entries stay.
+    /// Time to live of dynamic entries.
     pub time_to_live: TimeToLive,
 }
 
-/// How long dynamic entries stay without being refreshed (RFC 2589), in seconds.
+/// Seconds for which dynamic entries exist without being refreshed (RFC 2589).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeToLive {
-    /// When the client asks for nothing.
+    /// The time when the client requests none.
     pub default_s: u32,
-    /// The shortest: less is made so much.
+    /// The least time; a smaller one is raised to it.
     pub min_s: u32,
-    /// The longest: more is refused, or made so much if that is a day or longer.
+    /// The greatest time; a greater one is refused, or lowered to this if it is a day or longer.
     pub max_s: u32,
 }
 
 impl LimitSettings {
-    /// The limits that hold for `subject`. `is_member` tells whether it is in a group; it is asked
-    /// only about groups that rules name.
+    /// Returns the limits of `subject`, and whose they are. `is_member` tells whether it is in a
+    /// group; it is called only for groups that rules name.
     pub fn of<E>(
         &self,
         subject: &Subject,
@@ -138,7 +138,7 @@ impl LimitSettings {
         Ok((self.everybody, Whose::Everybody))
     }
 
-    /// For whom limits were made, in words that follow "for".
+    /// Returns the subjects of limits as text behind the word "for".
     pub fn describe(&self, whose: Whose) -> Cow<'static, str> {
         let rule = match whose {
             Whose::Everybody => return Cow::Borrowed("authenticated clients"),

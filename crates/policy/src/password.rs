@@ -1,12 +1,11 @@
-//! Stored passwords: verifying every scheme in use, and making new values.
+//! Stored passwords: verifying values of every scheme in use, and making new values.
 //!
-//! A stored value is `{SCHEME}` followed by what the scheme defines (RFC 2307 §5.3 and its
-//! descendants). A value without a scheme is a cleartext password. A value whose scheme is not
-//! known matches nothing.
+//! A stored value is `{SCHEME}` followed by the scheme's data (RFC 2307 §5.3 and its successors). A
+//! value without a scheme is a cleartext password. A value with an unknown scheme matches nothing.
 //!
-//! Invariant: no stored value, whoever wrote it, makes verification panic, or take more than about
-//! two seconds of one processor and 256 MiB of memory. [`check`] refuses values that would; those
-//! that are stored all the same match nothing.
+//! Invariant: no stored value, whatever its origin, makes verification panic, or take more than
+//! about two seconds of one processor and 256 MiB of memory. [`check`] refuses values that would;
+//! such values match nothing if they are stored all the same.
 
 mod argon;
 mod base64;
@@ -31,16 +30,16 @@ use excess::{STORED_OCTETS_MAX, at_most};
 pub use pbkdf2::Prf;
 pub use scram::ScramKeys;
 
-/// What verifying a stored value takes.
+/// The time that verifying a stored value takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// A microsecond or less: verify it where you are.
+    /// A microsecond or less: verified on the calling thread.
     Fast,
-    /// Up to two seconds: verify it on a thread of its own, and remember successes.
+    /// Up to two seconds: verified on a thread of its own, with successes cached.
     Slow,
 }
 
-/// How the rest of a stored value is read.
+/// The form of a stored value behind its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Cleartext,
@@ -54,11 +53,11 @@ enum Form {
     Pkcs5s2,
     Argon2,
     Scram(Prf),
-    /// Known by name, verified by somebody else or not at all.
+    /// Known by name, but verified by other programs or not at all.
     Foreign,
 }
 
-/// Every scheme name, upper case, and how its values are read.
+/// Scheme names in upper case, each with the form of its values.
 const SCHEMES: &[(&str, Form)] = &[
     ("SSHA", salted(Algorithm::Sha1)),
     ("ARGON2", Form::Argon2),
@@ -111,7 +110,7 @@ const fn salted(algorithm: Algorithm) -> Form {
     }
 }
 
-/// What verifying `stored` takes.
+/// Returns the cost of verifying `stored`.
 pub fn cost(stored: &[u8]) -> Cost {
     match split(stored) {
         None => Cost::Fast,
@@ -121,15 +120,15 @@ pub fn cost(stored: &[u8]) -> Cost {
     }
 }
 
-/// Whether `value`, a password in the clear or a stored value, may be stored.
+/// Checks that `value`, a cleartext password or a stored value, may be stored.
 ///
 /// # Errors
-/// It is too long, or its verification would take too much time or memory.
+/// The value is too long, or its verification would take too much time or memory.
 pub fn check(value: &[u8]) -> Result<(), Excess> {
     check_parts(value, split(value))
 }
 
-/// The check of a value that was split already.
+/// Checks a value that is already split.
 #[inline]
 fn check_parts(value: &[u8], parts: Option<(Option<Form>, &[u8])>) -> Result<(), Excess> {
     let (form, rest) = match parts {
@@ -153,8 +152,8 @@ fn check_parts(value: &[u8], parts: Option<(Option<Form>, &[u8])>) -> Result<(),
     }
 }
 
-/// Whether `given` is the password that `stored` was made from. Unknown schemes, damaged values,
-/// and values and passwords that ask for too much ([`check`]) match nothing.
+/// Returns whether `stored` was made from the password `given`. Unknown schemes, damaged values,
+/// and values and passwords beyond the bounds of [`check`] match nothing.
 pub fn verify(stored: &[u8], given: &[u8]) -> bool {
     let parts = split(stored);
     if given.len() > PASSWORD_OCTETS_MAX || check_parts(stored, parts).is_err() {
@@ -178,7 +177,7 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
     }
 }
 
-/// The keys that a stored value keeps for SCRAM with this digest, if it keeps some.
+/// Returns the SCRAM keys in a stored value for this digest; `None` if it has none.
 pub fn scram_keys(stored: &[u8], prf: Prf) -> Option<ScramKeys> {
     match split(stored)? {
         (Some(Form::Scram(of)), rest) if of == prf && check(stored).is_ok() => {
@@ -188,8 +187,8 @@ pub fn scram_keys(stored: &[u8], prf: Prf) -> Option<ScramKeys> {
     }
 }
 
-/// Whether `value` is already a stored form that must be kept as it is, rather than a password
-/// that still has to be hashed. A scheme that is not known makes it a password.
+/// Returns whether `value` is a stored form to be kept as it is, not a password to be hashed. A
+/// value with an unknown scheme is a password.
 pub fn is_hashed(value: &[u8]) -> bool {
     match split(value) {
         None | Some((None | Some(Form::Cleartext), _)) => false,
@@ -197,7 +196,7 @@ pub fn is_hashed(value: &[u8]) -> bool {
     }
 }
 
-/// The scheme's form and what follows it; `None` when `stored` names no scheme.
+/// Splits a value into the scheme's form and the data; `None` when `stored` names no scheme.
 fn split(stored: &[u8]) -> Option<(Option<Form>, &[u8])> {
     let rest = stored.strip_prefix(b"{")?;
     let end = rest.iter().position(|it| *it == b'}')?;
@@ -212,13 +211,13 @@ fn split(stored: &[u8]) -> Option<(Option<Form>, &[u8])> {
     Some((known.map(|(_, form)| *form), rest))
 }
 
-/// A scheme that new values can be made in.
+/// A scheme for new values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scheme {
     /// {ARGON2ID} with 12 MiB and three passes: about 50 ms. The label is Dovecot's.
     #[default]
     Argon2id,
-    /// {ARGON2}: the same hash under the label of OpenLDAP, which knows no other.
+    /// {ARGON2}: the same hash under the only label that OpenLDAP knows.
     Argon2,
     /// {CRYPT} bcrypt with 2^11 rounds: about 100 ms.
     Bcrypt,
@@ -228,11 +227,11 @@ pub enum Scheme {
     Pbkdf2Sha256,
     /// {PBKDF2-SHA512} with 210,000 rounds: about 80 ms.
     Pbkdf2Sha512,
-    /// {SCRAM-SHA-256} with 20,000 rounds: what the mechanism of that name needs; about 3 ms.
+    /// {SCRAM-SHA-256} with 20,000 rounds, for the SASL mechanism of that name; about 3 ms.
     ScramSha256,
     /// {SCRAM-SHA-512} with 20,000 rounds.
     ScramSha512,
-    /// {SSHA}: salted SHA-1. Fast, and as fast for whoever steals it.
+    /// {SSHA}: salted SHA-1. Fast, also for an attacker.
     Ssha,
     /// {SSHA256}.
     Ssha256,
@@ -240,11 +239,11 @@ pub enum Scheme {
     Ssha384,
     /// {SSHA512}.
     Ssha512,
-    /// {CLEARTEXT}: not hashed at all.
+    /// {CLEARTEXT}: not hashed.
     Cleartext,
 }
 
-/// Scheme, its stored name, and the name people select it by.
+/// Schemes, each with the name in stored values and the name in settings.
 const NEW_SCHEMES: &[(Scheme, &str)] = &[
     (Scheme::Argon2id, "{ARGON2ID}"),
     (Scheme::Argon2, "{ARGON2}"),
@@ -261,7 +260,7 @@ const NEW_SCHEMES: &[(Scheme, &str)] = &[
     (Scheme::Cleartext, "{CLEARTEXT}"),
 ];
 
-/// A scheme name that new values cannot be made in.
+/// The error of a scheme name for which new values cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownScheme(String);
 
@@ -280,7 +279,7 @@ impl std::error::Error for UnknownScheme {}
 impl FromStr for Scheme {
     type Err = UnknownScheme;
 
-    /// Reads `{SSHA}` or `ssha`, in any case.
+    /// Parses `{SSHA}` or `ssha`, in any case.
     fn from_str(text: &str) -> Result<Self, UnknownScheme> {
         let name = text.trim_start_matches('{').trim_end_matches('}');
         NEW_SCHEMES
@@ -301,7 +300,7 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// Why a password could not be hashed.
+/// The reason why a password could not be hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HashError {
     /// The system's random source is not available.
@@ -330,11 +329,11 @@ impl From<getrandom::Error> for HashError {
     }
 }
 
-/// The stored value for the password `given`, under a fresh random salt.
+/// Returns a stored value for the password `given`, with a new random salt.
 ///
 /// # Errors
-/// No randomness, or a password that is longer than [`PASSWORD_OCTETS_MAX`] or that the scheme
-/// cannot hold.
+/// No random numbers, or a password longer than [`PASSWORD_OCTETS_MAX`] or unsuitable for the
+/// scheme.
 pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
     let (max, length) = (PASSWORD_OCTETS_MAX as u64, given.len() as u64);
     at_most("octets in a password", max, length).map_err(HashError::TooLong)?;
@@ -356,7 +355,7 @@ pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
         Scheme::Cleartext => String::from_utf8(given.to_vec()).map_err(|_| unsuitable)?,
     };
     Ok(match scheme {
-        // slapd reads bcrypt under {CRYPT} without an extra module.
+        // Without an extra module, slapd reads bcrypt only under {CRYPT}.
         Scheme::Bcrypt => format!("{{CRYPT}}{stored}"),
         _ => format!("{scheme}{stored}"),
     })
@@ -367,7 +366,7 @@ fn scram(prf: Prf, salt: &[u8], given: &[u8]) -> String {
 }
 
 impl Scheme {
-    /// What verifying a value of this scheme takes.
+    /// Returns the cost of verifying a value of this scheme.
     pub fn cost(self) -> Cost {
         match self {
             Scheme::Argon2id | Scheme::Argon2 | Scheme::Bcrypt | Scheme::Sha512Crypt => Cost::Slow,
@@ -378,7 +377,7 @@ impl Scheme {
         }
     }
 
-    /// The digest of the SCRAM mechanism that values of this scheme serve.
+    /// Returns the digest of the SCRAM mechanism that uses values of this scheme.
     pub fn scram(self) -> Option<Prf> {
         match self {
             Scheme::ScramSha256 => Some(Prf::Sha256),
@@ -388,14 +387,14 @@ impl Scheme {
     }
 }
 
-/// A random password of `length` characters from an alphabet without look-alikes (RFC 3062 §2
-/// lets the server choose). 57 characters give 5.8 bits each.
+/// Returns a random password of `length` characters from an alphabet without look-alikes, for
+/// passwords that the server chooses (RFC 3062 §2). Each of 57 characters gives 5.8 bits.
 ///
 /// # Errors
 /// The system's random source is not available.
 pub fn generate_password(length: usize) -> Result<String, getrandom::Error> {
     const CHARACTERS: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-    // Bytes beyond the last whole multiple would favour the first characters.
+    // Octets beyond the last whole multiple would favour the first characters.
     const FAIR: u8 = (256 / CHARACTERS.len() * CHARACTERS.len()) as u8;
     let mut password = String::with_capacity(length);
     let mut bytes = [0; 64];

@@ -1,60 +1,59 @@
-//! Password policy (draft-behera-ldap-password-policy-11): what a policy makes of an account's
-//! state and of what happens to its password. Pure: times come in, a standing or a new state comes
-//! out.
+//! Password policy (draft-behera-ldap-password-policy-11): the standing of a password under a
+//! policy, and the changes of an account's state by bind attempts. Pure: times are arguments.
 //!
-//! Invariant: events have unique times, and applying one to a state that knows it already changes
-//! nothing. So what was noted and not yet stored can be laid over what was.
+//! Invariant: events have unique times, and applying an event to a state that contains it changes
+//! nothing. So events not yet stored can be applied again to the stored state.
 
 #[cfg(test)]
 mod tests;
 
 /// Microseconds in a second.
 const SECOND_US: u64 = 1_000_000;
-/// The last success is kept this much coarser than the idle time it is held against.
+/// The last success is stored with this fraction of the idle time as its precision.
 const IDLE_SHARE: u64 = 100;
-/// And at least so often.
+/// The coarsest precision of the last success, in seconds.
 const IDLE_COARSE_S_MAX: u64 = 3_600;
 
-/// The settings of a policy (§5.2). A number that is 0 is not set.
+/// The settings of a policy (§5.2). A number of 0 means "not set".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasswordPolicy {
     /// pwdMinAge: seconds before a password may be changed again.
     pub min_age_s: u64,
     /// pwdMaxAge: seconds after which a password expires.
     pub max_age_s: u64,
-    /// pwdInHistory: former passwords that cannot be used again.
+    /// pwdInHistory: number of former passwords that cannot be used again.
     pub in_history: u64,
-    /// pwdCheckQuality: 0, 1 (where it can be checked) or 2 (what cannot be checked is refused).
+    /// pwdCheckQuality: 0, 1 (checked if possible) or 2 (refused if it cannot be checked).
     pub check_quality: u64,
     /// pwdMinLength, in characters.
     pub min_length: u64,
     /// pwdMaxLength, in characters.
     pub max_length: u64,
-    /// pwdExpireWarning: seconds before the end from which on a bind is told of it.
+    /// pwdExpireWarning: seconds before expiry from which binds return a warning.
     pub expire_warning_s: u64,
-    /// pwdGraceAuthNLimit: binds that an expired password is still good for.
+    /// pwdGraceAuthNLimit: number of binds that an expired password still allows.
     pub grace_limit: u64,
-    /// pwdGraceExpiry: seconds after the end in which these are.
+    /// pwdGraceExpiry: seconds after expiry in which these binds are allowed.
     pub grace_expiry_s: u64,
-    /// pwdLockout: failures lock the account.
+    /// pwdLockout: whether failures lock the account.
     pub lockout: bool,
-    /// pwdLockoutDuration: seconds of a lock; 0: until an administrator unlocks it.
+    /// pwdLockoutDuration: seconds of a lock; 0 until an administrator unlocks the account.
     pub lockout_duration_s: u64,
-    /// pwdMaxFailure: failures that lock.
+    /// pwdMaxFailure: number of failures that locks the account.
     pub max_failure: u64,
     /// pwdFailureCountInterval: seconds after which a failure no longer counts.
     pub failure_interval_s: u64,
-    /// pwdMaxRecordedFailure: failures kept on record.
+    /// pwdMaxRecordedFailure: number of failures kept on record.
     pub max_recorded_failure: u64,
-    /// pwdMustChange: a password that was set by somebody else must be changed first.
+    /// pwdMustChange: whether a password set by another subject must be changed first.
     pub must_change: bool,
-    /// pwdAllowUserChange: users may change their own.
+    /// pwdAllowUserChange: whether users may change their own password.
     pub allow_user_change: bool,
-    /// pwdSafeModify: a change brings the old password.
+    /// pwdSafeModify: whether a change must include the old password.
     pub safe_modify: bool,
-    /// pwdMinDelay: seconds after the first failure in which no password is taken.
+    /// pwdMinDelay: seconds after the first failure in which no password is accepted.
     pub min_delay_s: u64,
-    /// pwdMaxDelay: the most that these grow to, doubling with each failure.
+    /// pwdMaxDelay: greatest delay in seconds; delays double with each failure.
     pub max_delay_s: u64,
     /// pwdMaxIdle: seconds without a bind after which the account is locked.
     pub max_idle_s: u64,
@@ -87,16 +86,17 @@ impl Default for PasswordPolicy {
     }
 }
 
-/// How an account was locked.
+/// The kind of an account's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// By an administrator, until one unlocks it (pwdAccountLockedTime 000001010000Z).
+    /// Locked by an administrator until one unlocks it (pwdAccountLockedTime 000001010000Z).
     ForGood,
-    /// At this second since 1970, by failures.
+    /// Locked by failures, at this second since 1970.
     Since(u64),
 }
 
-/// What an entry tells of its password (§5.3). Times end in their unit, since 1970.
+/// The operational attributes of an entry about its password (§5.3). Times count from 1970, in the
+/// unit that ends the name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountState {
     /// pwdChangedTime.
@@ -117,52 +117,52 @@ pub struct AccountState {
     pub end_s: Option<u64>,
 }
 
-/// What came of checking a password.
+/// The outcome of a password check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptKind {
-    /// It was wrong.
+    /// The password was wrong.
     Failed,
-    /// It was right.
+    /// The password was right.
     Succeeded,
-    /// It was right, expired, and accepted once more.
+    /// The password was right and expired, and was accepted as a grace bind.
     Grace,
 }
 
-/// A password was checked.
+/// A password check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
-    /// What came of it.
+    /// Outcome of the check.
     pub kind: AttemptKind,
-    /// When, in microseconds since 1970.
+    /// Time in microseconds since 1970.
     pub time_us: u64,
 }
 
-/// What a right password is good for at some moment.
+/// The use that a right password allows at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Everything.
+    /// The password allows every operation.
     Usable {
-        /// Seconds until it expires.
+        /// Seconds until the password expires; `None` if it does not.
         expires_in_s: Option<u64>,
-        /// That is soon: the user is to be told.
+        /// Whether the password expires soon, so that the user is warned.
         warn: bool,
     },
-    /// Nothing: the account is locked.
+    /// The password allows nothing: the account is locked.
     Locked {
-        /// Seconds until it is unlocked by itself.
+        /// Seconds until the lock ends by itself; `None` if it does not.
         unlocked_in_s: Option<u64>,
     },
-    /// Only being changed.
+    /// The password only allows changing it.
     MustChange,
-    /// So many binds.
+    /// The password has expired and allows some more binds.
     Expired {
-        /// Binds that are left; with none it is good for nothing.
+        /// Number of grace binds left; with 0 the password allows nothing.
         grace_left: u64,
     },
 }
 
 impl PasswordPolicy {
-    /// Takes the value of an attribute of a policy. What is no number or boolean is not set.
+    /// Sets an attribute of the policy. A value that is no number or boolean counts as not set.
     pub fn set(&mut self, attribute: &str, value: &str) {
         let number = || value.parse::<u64>().unwrap_or(0);
         let truth = || value.eq_ignore_ascii_case("TRUE");
@@ -191,7 +191,7 @@ impl PasswordPolicy {
         }
     }
 
-    /// What a right password is good for (§7.1 to §7.5).
+    /// Returns the standing of a right password (§7.1 to §7.5).
     pub fn standing(&self, state: &AccountState, now_us: u64) -> Standing {
         let now_s = now_us / SECOND_US;
         let delayed_s = self.delayed_until_s(state, now_s);
@@ -227,7 +227,8 @@ impl PasswordPolicy {
         }
     }
 
-    /// §7.1: whether the account is locked, and for how long yet if that ends by itself.
+    /// Returns `None` for an account that is not locked (§7.1), else the seconds until the lock
+    /// ends, if it ends by itself.
     fn locked(&self, state: &AccountState, now_s: u64) -> Option<Option<u64>> {
         if state.locked == Some(Lock::ForGood) || state.end_s.is_some_and(|it| now_s >= it) {
             return Some(None);
@@ -253,10 +254,10 @@ impl PasswordPolicy {
         }
     }
 
-    /// §7.7: the second from which on a password is taken again after the last failure.
+    /// Returns the second from which a password is accepted again after the last failure (§7.7).
     ///
-    /// The draft has the answer held back. Whoever guesses would ask on more connections, and the
-    /// server keep them all; so the account is what waits, as in OpenLDAP.
+    /// The draft delays the response. An attacker would use more connections, all kept by the
+    /// server; so passwords of the account are refused for that time instead, as in OpenLDAP.
     fn delayed_until_s(&self, state: &AccountState, now_s: u64) -> u64 {
         let Some(last_us) = state.failures_us.last().filter(|_| self.min_delay_s > 0) else {
             return 0;
@@ -271,7 +272,8 @@ impl PasswordPolicy {
         (last_us / SECOND_US).saturating_add(self.delay_s(failures))
     }
 
-    /// The delay after so many failures: doubled with each up to pwdMaxDelay; without, it stays.
+    /// Returns the delay after `failures` failures: doubled with each up to pwdMaxDelay; without
+    /// that setting it stays.
     fn delay_s(&self, failures: u64) -> u64 {
         let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
@@ -284,7 +286,7 @@ impl PasswordPolicy {
         }
     }
 
-    /// How many failures the longest delay comes after.
+    /// Number of failures after which the delay is the longest.
     fn delaying_failures(&self) -> u64 {
         if self.min_delay_s == 0 {
             return 0;
@@ -296,13 +298,13 @@ impl PasswordPolicy {
         failures
     }
 
-    /// The last second of the password.
+    /// Last second in which the password is valid; `None` if it does not expire.
     fn expires_s(&self, state: &AccountState) -> Option<u64> {
         let changed_s = state.changed_s.filter(|_| self.max_age_s > 0)?;
         Some(changed_s.saturating_add(self.max_age_s))
     }
 
-    /// §7.4, so long after the end.
+    /// Number of grace binds left (§7.4), `over_s` seconds after expiry.
     fn grace_left(&self, state: &AccountState, over_s: u64) -> u64 {
         if self.grace_expiry_s > 0 && over_s > self.grace_expiry_s {
             return 0;
@@ -311,7 +313,7 @@ impl PasswordPolicy {
         self.grace_limit.saturating_sub(used)
     }
 
-    /// §7.8: seconds that must pass before the password may be changed again.
+    /// Seconds until the password may be changed again (§7.8); `None` if it may be changed now.
     pub fn too_young_s(&self, state: &AccountState, now_us: u64) -> Option<u64> {
         if self.must_change && state.reset {
             return None;
@@ -320,7 +322,7 @@ impl PasswordPolicy {
         free_s.checked_sub(now_us / SECOND_US).filter(|it| *it > 0)
     }
 
-    /// The state after an attempt (§8.1.2.1, §8.1.2.3.1, §8.1.3).
+    /// Applies an attempt to the state (§8.1.2.1, §8.1.2.3.1, §8.1.3).
     pub fn note(&self, state: &mut AccountState, attempt: Attempt) {
         let time_us = attempt.time_us;
         match attempt.kind {
@@ -340,7 +342,7 @@ impl PasswordPolicy {
         }
     }
 
-    /// Whether an attempt changes anything that is kept.
+    /// Returns whether an attempt changes the stored state.
     pub fn matters(&self, state: &AccountState, attempt: Attempt) -> bool {
         let mut after = state.clone();
         self.note(&mut after, attempt);
@@ -369,8 +371,8 @@ impl PasswordPolicy {
         }
     }
 
-    /// The last success is kept only where it is asked for, and not more exactly than that needs:
-    /// else every bind would be a write.
+    /// Records a success only if a setting needs it, and no more precisely than needed: otherwise
+    /// every bind would be a write.
     fn succeeded(&self, state: &mut AccountState, time_s: u64) {
         if self.max_idle_s == 0 {
             return;
@@ -383,7 +385,7 @@ impl PasswordPolicy {
     }
 }
 
-/// Keeps times in order, each once.
+/// Inserts a time in order, unless it is there.
 fn insert(times_us: &mut Vec<u64>, time_us: u64) {
     if let Err(at) = times_us.binary_search(&time_us) {
         times_us.insert(at, time_us);

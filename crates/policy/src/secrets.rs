@@ -1,20 +1,21 @@
-//! Secret attribute types: passwords, keys and hashes that are as good as passwords.
+//! Secret attribute types: passwords, and keys and hashes equivalent to passwords.
 //!
-//! A type is secret when one of these holds for it or for a supertype:
+//! A type is secret when one of these conditions holds for it or for a supertype:
 //!
 //! - its definition says `X-SECRET 'TRUE'`, as the standard schema does;
-//! - one of its names is well known for a secret, whoever has written the definition;
+//! - one of its names is a well known name of a secret, whatever the origin of the definition;
 //! - the configuration names it (`pandoSecretAttribute`).
 //!
-//! Nobody but the administrator finds, sorts, compares or reads by a secret attribute. Hiding its
-//! values is not enough, since an index would find the entries of a guessed value all the same: so
-//! assertions about it are taken out of filters before anything is looked up.
+//! Only the administrator may search, sort, compare or read by a secret attribute. Hiding its
+//! values is not enough, since an index would still find the entries of a guessed value: so
+//! assertions about it are removed from filters before any index is read.
 
 use schema::{AttributeType, Filter, Schema, Selector, TypeId};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Names under which products keep passwords, keys and hashes. Their own schema files mark none.
+/// Attribute names under which products store passwords, keys and hashes. Their own schema files
+/// mark none as secret.
 const WELL_KNOWN: [&str; 51] = [
     // RFC 4519, RFC 3112, RFC 2307bis, draft-behera-ldap-password-policy.
     "userPassword",
@@ -32,14 +33,14 @@ const WELL_KNOWN: [&str; 51] = [
     "ipaNTHash",
     "ipaNTTrustAuthIncoming",
     "ipaNTTrustAuthOutgoing",
-    // MIT Kerberos, Heimdal. krbExtraData is what the KDC keeps for itself: it may hold the
-    // configuration of one-time passwords and what kadmin knows of former keys.
+    // MIT Kerberos, Heimdal. krbExtraData is private data of the KDC: it may contain the
+    // configuration of one-time passwords and kadmin's data about former keys.
     "krbPrincipalKey",
     "krbMKey",
     "krbExtraData",
     "krbPwdHistory",
     "krb5Key",
-    // Private keys, as OpenLDAP's autoca overlay keeps them.
+    // Private keys of OpenLDAP's autoca overlay.
     "pKCS8PrivateKey",
     "cAPrivateKey",
     "userPrivateKey",
@@ -79,7 +80,7 @@ const WELL_KNOWN: [&str; 51] = [
     "nspmPassword",
 ];
 
-/// Parts of names, in lower case, that point to a secret.
+/// Parts of names, in lower case, that suggest a secret.
 const LOOK_SECRET: [&str; 8] = [
     "passw",
     "pwd",
@@ -91,8 +92,8 @@ const LOOK_SECRET: [&str; 8] = [
     "privat",
 ];
 
-/// Syntaxes whose values are no secrets, whatever the attribute is called, such as the time of a
-/// password's last change: Boolean, DN, Generalized Time, INTEGER, UTC Time (RFC 4517 §3.3).
+/// Syntaxes whose values are never secret, such as the time of a password's last change: Boolean,
+/// DN, Generalized Time, INTEGER, UTC Time (RFC 4517 §3.3).
 const PLAIN_SYNTAXES: [&str; 5] = [
     "1.3.6.1.4.1.1466.115.121.1.7",
     "1.3.6.1.4.1.1466.115.121.1.12",
@@ -104,14 +105,15 @@ const PLAIN_SYNTAXES: [&str; 5] = [
 /// The secret attribute types of one schema.
 #[derive(Debug, Clone)]
 pub struct Secrets {
-    /// Ascending.
+    /// Handles of the secret types, ascending.
     types: Arc<[TypeId]>,
-    /// By handle of an attribute type: whether the type, or one of its subtypes, is secret.
+    /// Whether a type, or one of its subtypes, is secret, by the handle of the type.
     covering: Arc<[bool]>,
 }
 
 impl Secrets {
-    /// The secret types of `schema`: marked, well known, or among `named`, with their subtypes.
+    /// Returns the secret types of `schema`: marked, well known, or in `named`, with their
+    /// subtypes.
     pub fn of(schema: &Schema, named: &[TypeId]) -> Secrets {
         let is_secret = |type_id: TypeId| {
             let known = schema.type_of(type_id);
@@ -120,7 +122,7 @@ impl Secrets {
                 || known.names.iter().any(|name| is_well_known(name))
         };
         let mut types = Vec::new();
-        // Handles of types that are gone lie between those of the types in force.
+        // Handles of removed types lie between those of types in force.
         let handles = schema
             .attribute_types()
             .map(|(it, _)| usize::from(it.0) + 1);
@@ -141,14 +143,13 @@ impl Secrets {
         }
     }
 
-    /// The types, ascending.
+    /// Returns the handles of the secret types, ascending.
     pub fn types(&self) -> &[TypeId] {
         &self.types
     }
 
-    /// Names of the attribute types that this database has used, that are not secret, and whose
-    /// names say that perhaps they should be; sorted. Types of the standard schema are judged
-    /// already.
+    /// Names of attribute types in use that are not secret although their names suggest it; sorted.
+    /// Types of the standard schema are left out, since they have been reviewed.
     pub fn look_alikes(&self, schema: &Schema) -> Vec<String> {
         let standard = Schema::standard();
         let mut names: Vec<String> = schema
@@ -163,13 +164,13 @@ impl Secrets {
         names
     }
 
-    /// Whether a type is secret.
+    /// Returns whether a type is secret.
     pub fn contains(&self, type_id: TypeId) -> bool {
         self.covers(type_id) && self.types.binary_search(&type_id).is_ok()
     }
 
-    /// Takes secret attributes out of a filter: an assertion about one is undefined (RFC 4511
-    /// §4.5.1.7), one about a supertype is about its other subtypes.
+    /// Removes secret attributes from a filter: an assertion about one becomes undefined (RFC 4511
+    /// §4.5.1.7), one about a supertype covers only its other subtypes.
     #[inline]
     pub fn conceal(&self, schema: &Schema, filter: &mut Filter) {
         if self.concern(filter) {
@@ -182,8 +183,8 @@ impl Secrets {
         self.covering.get(usize::from(type_id.0)) == Some(&true)
     }
 
-    /// Whether a filter has an assertion that may look at a secret. Recursion is bounded by the
-    /// depth of the filter.
+    /// Returns whether a filter has an assertion that may cover a secret. The depth of the filter
+    /// bounds the recursion.
     fn concern(&self, filter: &Filter) -> bool {
         match filter {
             Filter::Equality(it)
@@ -230,7 +231,7 @@ impl Secrets {
             }
             Filter::Not(part) => {
                 self.take_out(schema, part);
-                // Neither is its negation defined; a plan takes that for all entries.
+                // The negation is undefined, too; a plan would take it for all entries.
                 !matches!(**part, Filter::Undefined(_))
             }
             Filter::Among(_)
@@ -244,7 +245,7 @@ impl Secrets {
         }
     }
 
-    /// Leaves secret subtypes out; false when the asserted type itself is secret.
+    /// Removes secret subtypes from a selector; `false` when the asserted type itself is secret.
     fn narrow(&self, schema: &Schema, selector: &mut Selector) -> bool {
         let is_secret = |number| {
             let known = schema.known(number);
@@ -255,8 +256,8 @@ impl Secrets {
     }
 }
 
-/// Whether the name of an attribute type says that its values are passwords, keys, or hashes of
-/// them, and its syntax allows that. A public key is none.
+/// Returns whether the name of an attribute type suggests that its values are passwords, keys, or
+/// hashes of them, and its syntax allows that. A public key is no secret.
 pub fn looks_secret(it: &AttributeType) -> bool {
     if PLAIN_SYNTAXES.contains(&it.syntax.oid) {
         return false;
@@ -288,7 +289,7 @@ mod tests {
         assert!(secrets.types().len() >= 15, "{secrets:?}");
     }
 
-    /// A definition that is gone keeps its handle, so handles are not as many as definitions.
+    /// A removed definition keeps its handle, so handles may exceed the number of definitions.
     #[test]
     fn handles_may_lie_behind_those_of_types_that_are_gone() {
         let with = |text: &str| {

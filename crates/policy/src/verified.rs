@@ -1,21 +1,22 @@
-//! Memory of successful slow password verifications.
+//! Cache of successful slow password verifications.
 //!
-//! Argon2id costs tens of milliseconds on purpose. A client that binds again with the password
-//! that has just been verified learns nothing new from paying it again, so a success is
-//! remembered as a keyed BLAKE3 tag over the entry, its stored value and the given password. The
-//! key is random, lives in this process only and is never written anywhere. A changed password
-//! changes the stored value and so the tag: nothing has to be invalidated.
+//! Argon2id costs tens of milliseconds on purpose. Verifying the same password again for a client
+//! that binds again proves nothing new, so a success is cached as a keyed BLAKE3 tag over the
+//! entry, its stored value and the given password. The key is random, exists only in this process
+//! and is never written. A changed password changes the stored value and so the tag: nothing needs
+//! to be invalidated.
 //!
-//! Invariant: only successes are kept; a tag that is not here says nothing.
+//! Invariant: the cache holds successes only; a missing tag proves nothing.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks are held for a map operation only; sixteen keep serving threads from meeting.
+/// Number of locked parts. A lock is held for a map operation only; sixteen keep serving threads
+/// from waiting for each other.
 const SHARDS: usize = 16;
 
-/// What is remembered of one verification: a keyed hash that tells nothing without the key.
+/// The cached form of one verification: a keyed hash, useless without the key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tag(u128);
 
@@ -43,15 +44,15 @@ impl fmt::Debug for VerifiedCache {
 
 #[derive(Default)]
 struct Shard {
-    /// Tag to the time it expires.
+    /// Time at which each tag expires, in milliseconds.
     expiry_ms: HashMap<Tag, u64>,
-    /// Tags in the order they were inserted, each once. Same members as `expiry_ms`.
+    /// Tags in the order of insertion, each once; the same tags as in `expiry_ms`.
     order: VecDeque<Tag>,
 }
 
 impl VerifiedCache {
-    /// A cache of at most about `entries_max` tags, each kept for `ttl_ms` milliseconds.
-    /// `entries_max` 0 switches remembering off.
+    /// Returns a cache of about `entries_max` tags at most, each kept for `ttl_ms` milliseconds.
+    /// With `entries_max` 0 nothing is cached.
     ///
     /// # Errors
     /// The system's random source is not available.
@@ -66,11 +67,11 @@ impl VerifiedCache {
         })
     }
 
-    /// The tag of one verification: this entry, this stored value, this given password.
+    /// Returns the tag of one verification: of an entry, a stored value and a given password.
     pub fn tag(&self, entry_id: u64, stored: &[u8], given: &[u8]) -> Tag {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&entry_id.to_le_bytes());
-        // The length keeps (stored, given) pairs apart that are equal when joined.
+        // The length distinguishes (stored, given) pairs that are equal when joined.
         hasher.update(&(stored.len() as u64).to_le_bytes());
         hasher.update(stored);
         hasher.update(given);
@@ -80,13 +81,13 @@ impl VerifiedCache {
         Tag(u128::from_le_bytes(tag))
     }
 
-    /// Whether this verification succeeded less than the time to live ago.
+    /// Returns whether this verification succeeded within the time to live.
     pub fn contains(&self, tag: Tag, now_ms: u64) -> bool {
         let shard = self.shard(tag);
         shard.expiry_ms.get(&tag).is_some_and(|it| now_ms < *it)
     }
 
-    /// Remembers a success. The oldest tag makes room when the cache is full.
+    /// Caches a success. The oldest tag makes room when the cache is full.
     pub fn insert(&self, tag: Tag, now_ms: u64) {
         if self.shard_entries_max == 0 {
             return;
@@ -104,7 +105,7 @@ impl VerifiedCache {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all tags.
     pub fn clear(&self) {
         for shard in &self.shards {
             *lock(shard) = Shard::default();
@@ -116,7 +117,7 @@ impl VerifiedCache {
     }
 }
 
-/// A shard stays consistent between any two of its lines, so a panic elsewhere may not block it.
+/// A shard is consistent between any two statements, so a panic elsewhere must not block it.
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

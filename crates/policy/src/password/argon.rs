@@ -7,10 +7,10 @@ use super::base64;
 use super::decimal::decimal;
 use super::excess::{Excess, at_most};
 
-/// 256 MiB in KiB, each hashing thread for itself: four times what RFC 9106 advises where memory is
-/// short, and what libsodium calls moderate.
+/// Memory of a verification in KiB at most, 256 MiB for each hashing thread: four times the advice
+/// of RFC 9106 for machines short of memory, and the "moderate" setting of libsodium.
 const MEMORY_KIB_MAX: u64 = 1 << 18;
-/// Memory times passes, 1 GiB: about a second of work.
+/// Memory in KiB times passes at most, 1 GiB: about a second of work.
 const WORK_KIB_MAX: u64 = 1 << 20;
 
 /// Refuses a value whose verification would take too much memory or time. Damaged values take none.
@@ -24,7 +24,7 @@ pub fn check(stored: &[u8]) -> Result<(), Excess> {
     at_most("KiB of memory times passes for Argon2", WORK_KIB_MAX, work)
 }
 
-/// `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
+/// Verifies `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
 pub fn verify(stored: &[u8], given: &[u8]) -> bool {
     let Some(stored) = std::str::from_utf8(stored).ok().and_then(Stored::parse) else {
         return false;
@@ -72,7 +72,7 @@ impl<'a> Stored<'a> {
             "argon2id" => Algorithm::Argon2id,
             _ => return None,
         };
-        // Strings without a version are from before there were two.
+        // A value without a version is of the older one.
         let version = match parts.next_if(|it| it.starts_with("v=")) {
             None | Some("v=16") => Version::V0x10,
             Some("v=19") => Version::V0x13,
@@ -102,8 +102,8 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Argon2id with 12 MiB, three passes, one lane: of the settings that OWASP's password storage
-/// cheat sheet calls equally strong, one that leaves a small server small.
+/// Hashes with Argon2id, 12 MiB, three passes, one lane: of the settings that OWASP's password
+/// storage cheat sheet calls equally strong, one that suits a small server.
 pub fn hash(salt: &[u8], given: &[u8]) -> Option<String> {
     let params = Params::new(12 * 1024, 3, 1, Some(32)).ok()?;
     let mut derived = [0; 32];

@@ -1,10 +1,10 @@
-//! Base64 as stored passwords use it, decoded into a buffer of the caller.
+//! Base64 of stored passwords, decoded into a buffer of the caller.
 //!
-//! Standard alphabet (RFC 4648 §4), with `.` accepted for `+` as PBKDF2 values are written, and
-//! padding optional, since some tools drop it. Verifying a salted SHA-1 costs about 0.1 µs, so
-//! an allocation would be a visible part of it.
+//! The alphabet is the standard one (RFC 4648 §4), with `.` accepted for `+` as in PBKDF2 values;
+//! padding is optional, since some tools drop it. Verifying a salted SHA-1 costs about 0.1 µs, of
+//! which an allocation would be a visible part.
 
-/// Marks a byte that is not in the alphabet.
+/// Mark of an octet that is not in the alphabet.
 const INVALID: u8 = 0xFF;
 
 const VALUES: [u8; 256] = values();
@@ -49,7 +49,7 @@ pub fn decode<'b>(text: &[u8], buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     for (at, byte) in buffer[start..length].iter_mut().enumerate() {
         *byte = (bits >> (16 - 8 * at)) as u8;
     }
-    // A value of the alphabet has 6 bits; only the invalid mark sets more.
+    // A value of the alphabet has 6 bits; only [`INVALID`] sets more.
     (seen < 64).then_some(&buffer[..length])
 }
 
@@ -60,7 +60,7 @@ pub fn encode(bytes: &[u8]) -> String {
     String::from_utf8(text).expect("base64 is ASCII")
 }
 
-/// Encodes as PBKDF2 values are written: `.` for `+`, no padding.
+/// Encodes as in PBKDF2 values: `.` for `+`, no padding.
 pub fn encode_adapted(bytes: &[u8]) -> String {
     encode(bytes).replace('+', ".").replace('=', "")
 }

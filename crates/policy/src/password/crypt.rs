@@ -11,16 +11,16 @@ use super::excess::{Excess, at_most};
 
 /// The alphabet of crypt(3), least significant six bits first.
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// crypt(3)'s own bound is 999,999,999 rounds, which is half an hour of work; these are a second of
-/// it. passlib makes 656,000.
+/// Rounds of SHA-crypt at most: about a second of work. crypt(3) allows 999,999,999, half an hour
+/// of work; passlib makes 656,000.
 const SHA_ROUNDS_MAX: u64 = 1_000_000;
-/// Rounds times blocks of 64 octets of the password, which each round digests about twice.
+/// Rounds times blocks of 64 octets of the password at most; each round digests these about twice.
 const SHA_WORK_MAX: u64 = 4_000_000;
-/// bcrypt's work doubles with each step: 2^14 rounds take a second and a half.
+/// Cost of bcrypt at most; each step doubles the work: 2^14 rounds take a second and a half.
 const BCRYPT_COST_MAX: u64 = 14;
-/// yescrypt takes 128 octets of memory for each of N * r blocks: 256 MiB.
+/// Blocks N * r of yescrypt at most, of 128 octets each: 256 MiB.
 const YESCRYPT_BLOCKS_MAX: u64 = 1 << 21;
-/// Lanes of yescrypt. Each is as much work as one, in a part of the memory.
+/// Lanes of yescrypt at most. Each is as much work as one, in a part of the memory.
 const YESCRYPT_LANES_MAX: u64 = 16;
 
 /// Refuses a value whose verification would take too much time or memory. Damaged values take none.
@@ -62,14 +62,14 @@ fn check_yescrypt(rest: &str) -> Result<(), Excess> {
         blocks,
     )?;
     at_most("lanes of yescrypt", YESCRYPT_LANES_MAX, params.p().into())?;
-    // What is not in these three is the time parameter t, and the mode.
+    // The remaining parameters are the time t and the mode.
     let mode = yescrypt::Mode::default();
     let usual = yescrypt::Params::new(mode, params.n(), params.r(), params.p());
     let is_unusual = u64::from(usual != Ok(params));
     at_most("parameters of yescrypt beside N, r and p", 0, is_unusual)
 }
 
-/// Whether `given` is the password of `stored`, which is what follows `{CRYPT}`.
+/// Returns whether `stored`, the data behind `{CRYPT}`, was made from the password `given`.
 pub fn verify(stored: &[u8], given: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(stored) else {
         return false;
@@ -87,7 +87,7 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
     }
 }
 
-/// What follows `$5$` or `$6$`: `[rounds=N$]salt$hash`.
+/// Verifies the data behind `$5$` or `$6$`: `[rounds=N$]salt$hash`.
 fn verify_sha(id: &str, rest: &str, given: &[u8]) -> bool {
     let mut rest = rest;
     let mut rounds = sha_crypt::Params::RECOMMENDED_ROUNDS;
@@ -118,7 +118,7 @@ fn verify_sha(id: &str, rest: &str, given: &[u8]) -> bool {
     hash.as_bytes().ct_eq(expected.as_bytes()).into()
 }
 
-/// Whether there is time for so many rounds with a password of so many octets.
+/// Returns whether so many rounds with a password of so many octets are within the bounds.
 pub(super) fn is_bounded(rounds: u32, octets: usize) -> bool {
     u64::from(rounds) * (1 + octets as u64 / 64) <= SHA_WORK_MAX
 }
@@ -147,7 +147,7 @@ fn sha512(salt: &str, given: &[u8], params: sha_crypt::Params) -> String {
     hash
 }
 
-/// `$6$salt$hash` with the usual 5,000 rounds.
+/// Returns `$6$salt$hash` with the usual 5,000 rounds.
 pub fn hash_sha512(salt: &[u8], given: &[u8]) -> String {
     let mut text = String::new();
     for byte in salt {
@@ -157,7 +157,7 @@ pub fn hash_sha512(salt: &[u8], given: &[u8]) -> String {
     format!("$6${text}${hash}")
 }
 
-/// Three octets as `count` characters, the last octet's low bits first.
+/// Appends three octets as `count` characters, the last octet's low bits first.
 fn put(text: &mut String, high: u8, middle: u8, low: u8, count: usize) {
     let mut bits = u32::from(high) << 16 | u32::from(middle) << 8 | u32::from(low);
     for _ in 0..count {
@@ -171,13 +171,15 @@ fn verify_bcrypt(text: &str, given: &[u8]) -> bool {
     if cost.is_none() || text.len() != 60 {
         return false;
     }
-    // C implementations stop at a zero octet; ours would not, and both readings are unsafe.
+    // C implementations stop at a zero octet and this one would not; both are unsafe, so it is
+    // refused.
     !given.contains(&0) && bcrypt::verify(given, text).unwrap_or(false)
 }
 
-/// `$2b$cost$…`.
+/// Returns `$2b$cost$…`.
 pub fn hash_bcrypt(salt: [u8; 16], given: &[u8]) -> Option<String> {
-    // 2^11 rounds: about 0.1 s. Octets beyond 72 would be ignored, so they are refused.
+    // 2^11 rounds take about 0.1 s. bcrypt ignores octets beyond 72, so longer passwords are
+    // refused.
     if given.contains(&0) || given.len() > 71 {
         return None;
     }
@@ -196,8 +198,8 @@ fn verify_yescrypt(text: &str, given: &[u8]) -> bool {
         .is_ok()
 }
 
-/// What follows `$1$`: `salt$hash`, a thousand rounds of MD5, as FreeBSD invented it; Apache's
-/// differs in `magic`.
+/// Verifies `salt$hash`, the data behind `$1$`: a thousand rounds of MD5, as introduced by FreeBSD;
+/// Apache's form differs in `magic`.
 fn verify_md5(magic: &str, rest: &str, given: &[u8]) -> bool {
     let Some((salt, expected)) = rest.split_once('$') else {
         return false;
@@ -228,7 +230,8 @@ fn md5_rounds(magic: &[u8], salt: &[u8], given: &[u8]) -> [u8; 16] {
         start.update(&inner[..left.min(16)]);
         left = left.saturating_sub(16);
     }
-    // One octet per bit of the length: zero for a set bit, the password's first for a clear one.
+    // One octet for each bit of the length: zero for a set bit, the password's first for a clear
+    // one.
     let mut bits = given.len();
     while bits > 0 {
         match bits & 1 {

@@ -1,7 +1,7 @@
 //! Decimal numbers in stored passwords: rounds, costs and sizes.
 
-/// The number that `text` holds in decimal digits; `None` for empty text, for any other character
-/// (a sign or a space too), and beyond 32 bits.
+/// Parses a number in decimal digits; `None` for empty text, for any other character (also a sign
+/// or a space), and beyond 32 bits.
 pub fn decimal(text: &[u8]) -> Option<u32> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;

@@ -8,10 +8,10 @@ use subtle::ConstantTimeEq;
 
 use super::base64;
 
-/// Longest digest plus longest salt that is accepted.
+/// Octets of a decoded value at most: the longest digest and the longest accepted salt.
 const DECODED_MAX: usize = 64 + 192;
 
-/// Which digest, and whether a salt follows it.
+/// The digest of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     Md5,
@@ -33,8 +33,8 @@ impl Algorithm {
     }
 }
 
-/// Whether `given` is the password that `encoded` was made from. A plain digest is one whose
-/// salt is empty; `salted` says which of the two the scheme promises.
+/// Returns whether `encoded` was made from the password `given`. A value without salt is a plain
+/// digest; `salted` says which of both the scheme prescribes.
 pub fn verify(algorithm: Algorithm, salted: bool, encoded: &[u8], given: &[u8]) -> bool {
     let mut buffer = [0; DECODED_MAX];
     let Some(decoded) = base64::decode(encoded, &mut buffer) else {
@@ -60,7 +60,7 @@ fn matches<D: Digest>(expected: &[u8], salt: &[u8], given: &[u8]) -> bool {
     digest.as_slice().ct_eq(expected).into()
 }
 
-/// The stored form, without the scheme, of `given` under `salt`.
+/// Returns the stored form of `given` with `salt`, without the scheme.
 pub fn hash(algorithm: Algorithm, salt: &[u8], given: &[u8]) -> String {
     let mut bytes = match algorithm {
         Algorithm::Md5 => digest::<Md5>(salt, given),

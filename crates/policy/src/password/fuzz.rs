@@ -1,11 +1,11 @@
-//! Fuzz body: stored passwords, whoever wrote them.
+//! Fuzz body: stored passwords of any origin.
 
 use super::{Form, Prf, ScramKeys, base64, is_hashed, scram_keys, split, verify};
 
-/// Digits of a number of rounds for which a fuzzer has time.
+/// Digits of a number of rounds at most, so that a fuzzer has time for them.
 const DIGITS_MAX: usize = 2;
 
-/// A stored value is read and verified, unless it asks for more work than there is time for.
+/// Reads and verifies a stored value, unless it requires more work than a fuzzer has time for.
 pub fn password(bytes: &[u8]) {
     let mut buffer = [0; 64];
     if let Some(decoded) = base64::decode(bytes, &mut buffer) {
@@ -25,12 +25,12 @@ pub fn password(bytes: &[u8]) {
         }
     }
     let Some((form, rest)) = split(bytes) else {
-        // A password in the clear is right where it is the same.
+        // A cleartext password matches itself.
         assert!(verify(bytes, bytes));
         return;
     };
     let quick = match form {
-        // Their rounds are not written in digits, or have a number of their own.
+        // Rounds of these forms are not decimal digits, or are a fixed number.
         Some(Form::Crypt | Form::Pbkdf2Binary | Form::Pkcs5s2) => false,
         Some(Form::Argon2 | Form::Pbkdf2(_) | Form::Scram(_)) => is_short(rest),
         _ => true,
@@ -40,7 +40,7 @@ pub fn password(bytes: &[u8]) {
     }
 }
 
-/// Whether every number is short.
+/// Returns whether every number in the text is short.
 fn is_short(text: &[u8]) -> bool {
     let mut numbers = text.split(|it| !it.is_ascii_digit());
     numbers.all(|it| it.len() <= DIGITS_MAX)

@@ -1,4 +1,4 @@
-//! PBKDF2 (RFC 8018) in the forms directories store it:
+//! PBKDF2 (RFC 8018) in the stored forms of several products:
 //!
 //! - `{PBKDF2}`, `{PBKDF2-SHA1}`, `{PBKDF2-SHA256}`, `{PBKDF2-SHA512}`: `rounds$salt$key`, adapted
 //!   base64 (OpenLDAP's module, 389's newer plug-ins, passlib);
@@ -13,7 +13,7 @@ use super::base64;
 use super::decimal::decimal;
 use super::excess::{Excess, ROUNDS_MAX, at_most};
 
-/// Which digest drives the function.
+/// The pseudorandom function of a key derivation, by its digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prf {
     /// SHA-1.
@@ -25,7 +25,7 @@ pub enum Prf {
 }
 
 impl Prf {
-    /// Octets of its digest.
+    /// Octets of the digest.
     pub fn octets(self) -> usize {
         match self {
             Prf::Sha1 => 20,
@@ -35,30 +35,29 @@ impl Prf {
     }
 }
 
-/// Longest key in use: 389's.
+/// Octets of a key at most: the length of 389's keys.
 const KEY_MAX: usize = 256;
 const SALT_MAX: usize = 256;
 
-/// Refuses more rounds than there is time for.
+/// Refuses rounds that take too long.
 fn check_rounds(prf: Prf, rounds: u32, key_octets: usize) -> Result<(), Excess> {
     let blocks = key_octets.div_ceil(prf.octets()).max(1) as u64;
     let what = "rounds of PBKDF2 for all blocks of the key";
     at_most(what, ROUNDS_MAX, u64::from(rounds) * blocks)
 }
 
-/// Refuses a value `rounds$salt$key` whose verification would take too long. Damaged values take
-/// no time.
+/// Refuses a value `rounds$salt$key` whose verification would take too long. Damaged values pass.
 pub fn check(prf: Prf, encoded: &[u8]) -> Result<(), Excess> {
     let mut parts = encoded.splitn(3, |it| *it == b'$');
     let rounds = parts.next().and_then(decimal);
     match rounds.zip(parts.nth(1)) {
-        // Four characters are three octets.
+        // Four characters encode three octets.
         Some((rounds, key)) => check_rounds(prf, rounds, key.len() / 4 * 3),
         None => Ok(()),
     }
 }
 
-/// The same of 389's binary form.
+/// Refuses a value in 389's binary form whose verification would take too long.
 pub fn check_binary(encoded: &[u8]) -> Result<(), Excess> {
     let mut buffer = [0; 4 + 64 + KEY_MAX];
     let decoded = base64::decode(encoded, &mut buffer);
@@ -71,7 +70,7 @@ pub fn check_binary(encoded: &[u8]) -> Result<(), Excess> {
     }
 }
 
-/// `rounds$salt$key`.
+/// Verifies `rounds$salt$key`.
 pub fn verify(prf: Prf, encoded: &[u8], given: &[u8]) -> bool {
     let mut parts = encoded.splitn(3, |it| *it == b'$');
     let (Some(rounds), Some(salt), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
@@ -90,7 +89,7 @@ pub fn verify(prf: Prf, encoded: &[u8], given: &[u8]) -> bool {
     matches(prf, rounds, salt, key, given)
 }
 
-/// 389's binary form.
+/// Verifies 389's binary form.
 pub fn verify_binary(encoded: &[u8], given: &[u8]) -> bool {
     let mut buffer = [0; 4 + 64 + KEY_MAX];
     let Some(decoded) = base64::decode(encoded, &mut buffer) else {
@@ -105,7 +104,7 @@ pub fn verify_binary(encoded: &[u8], given: &[u8]) -> bool {
     matches(Prf::Sha256, u32::from_be_bytes(*rounds), salt, key, given)
 }
 
-/// Atlassian's form.
+/// Verifies Atlassian's form.
 pub fn verify_pkcs5s2(encoded: &[u8], given: &[u8]) -> bool {
     let mut buffer = [0; 48];
     match base64::decode(encoded, &mut buffer).and_then(|it| it.split_at_checked(16)) {
@@ -133,7 +132,7 @@ pub fn derive(prf: Prf, rounds: u32, salt: &[u8], given: &[u8], key: &mut [u8]) 
     }
 }
 
-/// `rounds$salt$key` with a key as long as the digest.
+/// Returns `rounds$salt$key` with a key as long as the digest.
 pub fn hash(prf: Prf, rounds: u32, salt: &[u8], given: &[u8]) -> String {
     let mut key = [0; 64];
     let key = &mut key[..prf.octets()];

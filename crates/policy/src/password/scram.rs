@@ -1,6 +1,6 @@
-//! {SCRAM-SHA-1}, {SCRAM-SHA-256}, {SCRAM-SHA-512}: what SCRAM (RFC 5802 §3) needs of a password,
-//! in the form of RFC 5803, `iterations:salt$StoredKey:ServerKey`. Whoever steals it can pretend to
-//! be the server, and has to guess to pretend to be the user.
+//! {SCRAM-SHA-1}, {SCRAM-SHA-256}, {SCRAM-SHA-512}: the server's keys for SCRAM (RFC 5802 §3), in
+//! the form of RFC 5803, `iterations:salt$StoredKey:ServerKey`. A thief of the keys can impersonate
+//! the server, but must guess the password to impersonate the user.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
@@ -12,26 +12,26 @@ use super::decimal::decimal;
 use super::excess::{Excess, ROUNDS_MAX, at_most};
 use super::pbkdf2::{self, Prf};
 
-/// Iterations of new values: about 10 ms on the client, who has to make them, too.
+/// Iterations of new values: about 10 ms for the client, which computes them, too.
 pub const ITERATIONS: u32 = 20_000;
 const SALT_MAX: usize = 256;
 const KEY_MAX: usize = 64;
 
-/// What a server keeps of a password.
+/// The keys that a server stores for a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ScramKeys {
     prf: Prf,
-    /// How often the password was hashed.
+    /// Number of iterations of the hash.
     pub iterations: u32,
-    /// With what.
+    /// Salt of the hash.
     pub salt: Vec<u8>,
-    /// Digest of the key that the client proves to have; empty: nobody has it.
+    /// Digest of the key that the client proves to have; empty when no password matches.
     stored: Vec<u8>,
-    /// The key that the server proves to have.
+    /// Key that the server proves to have.
     server: Vec<u8>,
 }
 
-/// Keys are not for logs.
+/// `Debug` hides the keys, which are not for logs.
 impl std::fmt::Debug for ScramKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ScramKeys")
@@ -42,7 +42,7 @@ impl std::fmt::Debug for ScramKeys {
 }
 
 impl ScramKeys {
-    /// Of a password.
+    /// Computes the keys of a password.
     pub fn new(prf: Prf, iterations: u32, salt: &[u8], password: &[u8]) -> ScramKeys {
         let mut salted = [0; KEY_MAX];
         let salted = &mut salted[..prf.octets()];
@@ -57,7 +57,7 @@ impl ScramKeys {
         }
     }
 
-    /// Of a user who does not exist, or has no such password: nothing proves them.
+    /// Returns keys that no proof matches, for a user who does not exist or has no such password.
     pub fn of_nobody(prf: Prf, salt: &[u8]) -> ScramKeys {
         ScramKeys {
             prf,
@@ -68,7 +68,7 @@ impl ScramKeys {
         }
     }
 
-    /// Refuses a value whose verification would take too long. Damaged values take no time.
+    /// Refuses a value whose verification would take too long. Damaged values pass.
     pub(super) fn check(prf: Prf, encoded: &[u8]) -> Result<(), Excess> {
         match ScramKeys::parse(prf, encoded) {
             Some(keys) => at_most("iterations of SCRAM", ROUNDS_MAX, keys.iterations.into()),
@@ -76,7 +76,7 @@ impl ScramKeys {
         }
     }
 
-    /// Reads `iterations:salt$StoredKey:ServerKey`.
+    /// Parses `iterations:salt$StoredKey:ServerKey`.
     pub(super) fn parse(prf: Prf, encoded: &[u8]) -> Option<ScramKeys> {
         let encoded = std::str::from_utf8(encoded).ok()?;
         let (work, keys) = encoded.split_once('$')?;
@@ -98,20 +98,20 @@ impl ScramKeys {
         })
     }
 
-    /// The stored form, without its scheme.
+    /// Returns the stored form, without the scheme.
     pub(super) fn print(&self) -> String {
         let [salt, stored, server] =
             [&self.salt, &self.stored, &self.server].map(|it| base64::encode(it));
         format!("{}:{salt}${stored}:{server}", self.iterations)
     }
 
-    /// Whether they are of this password.
+    /// Returns whether the keys are those of this password.
     pub(super) fn verify(&self, password: &[u8]) -> bool {
         let own = ScramKeys::new(self.prf, self.iterations, &self.salt, password);
         own.stored.ct_eq(&self.stored).into()
     }
 
-    /// Whether a client that sent this proof has the password (RFC 5802 §3).
+    /// Returns whether the proof of a client shows that it has the password (RFC 5802 §3).
     pub fn proves(&self, exchange: &[u8], proof: &[u8]) -> bool {
         let signature = hmac(self.prf, &self.stored, exchange);
         if proof.len() != signature.len() {
@@ -122,7 +122,7 @@ impl ScramKeys {
         digest(self.prf, &client).ct_eq(&self.stored).into()
     }
 
-    /// What proves to the client that the server knows the password's keys.
+    /// Returns the server signature, by which the server proves to have the keys.
     pub fn signature(&self, exchange: &[u8]) -> Vec<u8> {
         hmac(self.prf, &self.server, exchange)
     }
@@ -130,7 +130,7 @@ impl ScramKeys {
 
 fn hmac(prf: Prf, key: &[u8], data: &[u8]) -> Vec<u8> {
     fn of<M: Mac + KeyInit>(key: &[u8], data: &[u8]) -> Vec<u8> {
-        // A key of any length is one.
+        // HMAC accepts a key of any length.
         M::new_from_slice(key).map_or_else(
             |_| Vec::new(),
             |mut mac| {
@@ -158,7 +158,7 @@ fn digest(prf: Prf, data: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// RFC 7677 §3 and RFC 5802 §5: the same exchange under two digests.
+    /// The examples of RFC 7677 §3 and RFC 5802 §5: one exchange under two digests.
     #[test]
     fn the_examples_of_the_standards() {
         for (prf, salt, exchange, proof, signature) in [
@@ -195,7 +195,7 @@ mod tests {
             assert!(!nobody.proves(exchange.as_bytes(), b""));
             let printed = keys.print();
             assert_eq!(ScramKeys::parse(prf, printed.as_bytes()), Some(keys));
-            // Padding may be left out.
+            // Padding is optional.
             for cut in 0..printed.trim_end_matches('=').len() {
                 let parsed = ScramKeys::parse(prf, &printed.as_bytes()[..cut]);
                 assert!(parsed.is_none_or(|it| !it.verify(b"pencil")), "{cut}");

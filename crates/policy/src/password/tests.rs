@@ -7,7 +7,7 @@ use super::*;
 
 const PASSWORD: &[u8] = b"correct horse";
 
-/// All of them store `correct horse`.
+/// Stored values of the password `correct horse`.
 const VECTORS: &[&str] = &[
     "correct horse",
     "{CLEARTEXT}correct horse",
@@ -115,7 +115,7 @@ fn unknown_and_foreign_schemes_match_nothing() {
     assert!(is_hashed(b"{SASL}ada@EXAMPLE"));
     assert!(!is_hashed(b"{NOSUCH}secret"));
     assert!(!is_hashed(b"{SSHA}"));
-    // Braces that name no scheme are part of a password.
+    // Braces without a known scheme are part of a password.
     assert!(verify(b"{not a scheme}x", b"{not a scheme}x"));
     assert!(verify(b"{}x", b"{}x"));
 }
@@ -151,13 +151,13 @@ fn empty_hashes_do_not_match_everything() {
     }
 }
 
-/// Values that ask for more than the ceiling of one parameter, and values at the ceiling.
+/// Pairs of a value beyond the bound of one parameter and a value at the bound.
 const CEILINGS: [(&str, &str); 12] = [
     (
         "{PBKDF2-SHA256}2000001$AAEC$ndhWw3a4srcTtr4HQFTLiKRlVuA",
         "{PBKDF2-SHA256}2000000$AAEC$ndhW",
     ),
-    // A key of two blocks is twice the work.
+    // A key of two blocks takes twice the work.
     (
         "{PBKDF2-SHA1}1000001$AAEC$ndhWw3a4srcTtr4HQFTLiKRlVuAndhWw3a4srcTtr4HQFTLiKRlVuA",
         "{PBKDF2-SHA1}1000000$AAEC$ndhWw3a4srcTtr4HQFTLiKRlVuAndhWw3a4srcTtr4HQFTLiKRlVuA",
@@ -175,7 +175,7 @@ const CEILINGS: [(&str, &str); 12] = [
         "{CRYPT}$2b$15$abcdefghijklmnopqrstuu",
         "{CRYPT}$2b$14$abcdefghijklmnopqrstuu",
     ),
-    // N, then t.
+    // The bound on N, then on t.
     (
         "{CRYPT}$y$jET$abcdefghijklmnop$x",
         "{CRYPT}$y$jDT$abcdefghijklmnop$x",
@@ -245,7 +245,7 @@ fn passwords_longer_than_the_longest_match_nothing() {
 fn many_rounds_are_for_short_passwords() {
     let (short, long) = (vec![b'x'; 191], vec![b'x'; 192]);
     let of = |given: &[u8]| crypt::hash_sha512(b"0123456789abcdef", given);
-    // 5,000 rounds are few.
+    // 5,000 rounds are few enough for a long password.
     assert!(verify(format!("{{CRYPT}}{}", of(&long)).as_bytes(), &long));
     assert!(crypt::is_bounded(1_000_000, short.len()) && crypt::is_bounded(5_000, 1_024));
     assert!(!crypt::is_bounded(1_000_001, long.len()));
@@ -273,12 +273,12 @@ fn every_new_scheme_makes_what_it_verifies() {
         assert_eq!(name.parse(), Ok(*scheme));
         assert_eq!(scheme.to_string(), *name);
         if matches!(scheme, Scheme::Pbkdf2Sha256 | Scheme::Pbkdf2Sha512) {
-            // Seconds without optimisation: see the next test.
+            // These take seconds without optimisation; the next test covers them.
             continue;
         }
         let stored = hash(*scheme, "péché".as_bytes()).unwrap();
         assert!(verify(stored.as_bytes(), "péché".as_bytes()), "{stored}");
-        // The slow ones take a tenth of a second each; their vectors have shown the rest.
+        // Slow schemes take a tenth of a second each; their vectors cover the rest.
         if cost(stored.as_bytes()) == Cost::Fast {
             assert!(!verify(stored.as_bytes(), b"peche"), "{stored}");
             let again = hash(*scheme, "péché".as_bytes()).unwrap();

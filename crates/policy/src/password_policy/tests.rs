@@ -1,4 +1,4 @@
-//! What each setting makes of a state.
+//! The effect of each setting on a state.
 
 use super::*;
 
@@ -88,7 +88,7 @@ fn delays_double_up_to_the_most() {
         assert_eq!(locked(&policy, &state, now_s), None, "{now_s}");
     }
     assert_eq!(state.failures_us.len(), 3, "as many as the delay needs");
-    // Failures that no longer count do not make it longer.
+    // Failures that no longer count do not lengthen the delay.
     policy.failure_interval_s = 100;
     failing(&policy, &mut state, &[now_s + 200]);
     assert_eq!(locked(&policy, &state, now_s + 200), Some(2));
@@ -97,7 +97,7 @@ fn delays_double_up_to_the_most() {
         attempt(AttemptKind::Succeeded, (now_s + 300) * S),
     );
     assert_eq!(state, AccountState::default());
-    // They do not keep failures from locking for longer.
+    // The delay's failures do not keep other failures from locking for longer.
     let locking = PasswordPolicy {
         min_delay_s: 2,
         ..lockout()
@@ -105,7 +105,7 @@ fn delays_double_up_to_the_most() {
     failing(&locking, &mut state, &[300, 302, 304]);
     assert_eq!(locked(&locking, &state, 304), Some(60));
     state = AccountState::default();
-    // Without the most it stays.
+    // Without pwdMaxDelay the delay stays.
     policy.max_delay_s = 0;
     failing(&policy, &mut state, &[400, 500]);
     assert_eq!(locked(&policy, &state, 500), Some(2));
@@ -192,7 +192,7 @@ fn accounts_are_locked_by_hand_by_time_and_by_idleness() {
     state.last_success_s = Some(100);
     assert_eq!(locked(&state, 1_099), None);
     assert_eq!(locked(&state, 1_100), Some(None));
-    // Kept to a hundredth of the idle time.
+    // The time is stored with a hundredth of the idle time as precision.
     policy.note(&mut state, attempt(AttemptKind::Succeeded, 110 * S));
     assert_eq!(state.last_success_s, Some(100));
     policy.note(&mut state, attempt(AttemptKind::Succeeded, 111 * S));
