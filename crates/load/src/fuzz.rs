@@ -4,13 +4,13 @@
 use crate::pattern::{Pattern, Turn};
 use crate::template::{Defines, GenerateError, Generator, Template};
 
-/// Entries made of a template.
+/// Number of entries made of a template.
 const ENTRIES: u64 = 12;
-/// Longer numbers ask for more than a fuzzer has time for; that is theirs to say.
+/// Digits of numbers in a template at most; longer ones ask for more than a fuzzer has time for.
 const DIGITS_MAX: usize = 2;
 
-/// Templates: the entries of a range are those of the whole, and their attributes say how many
-/// values they have.
+/// Templates: the entries of a range equal those of the whole, and their attributes report the
+/// right number of values.
 pub fn template(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -25,7 +25,7 @@ pub fn template(bytes: &[u8]) {
     };
     let attributes = template.attributes().len();
     let _ = (template.unused_defines().len(), template.branches().count());
-    // Names that are replaced make long numbers of short ones.
+    // Replaced names make long numbers of short ones.
     if is_small(text) && !text.to_ascii_lowercase().contains("define") {
         let half = ENTRIES as usize / 2;
         if let Some(whole) = entries(&template, 0, attributes) {
@@ -36,7 +36,7 @@ pub fn template(bytes: &[u8]) {
     let _ = template.with_suffix_entries(&[]);
 }
 
-/// The entries from one on, if all of them can be made.
+/// Returns the entries from one on, if all of them can be made.
 fn entries(template: &Template, from: u64, attributes: usize) -> Option<Vec<Vec<u8>>> {
     let mut made = Vec::new();
     let generator = Generator::new(template.clone(), 3);
@@ -84,7 +84,7 @@ pub fn pattern(bytes: &[u8]) {
     }
 }
 
-/// Files of this machine are none of a fuzzer's business.
+/// Returns whether a text may read files, which a fuzzer must not.
 fn names_a_file(text: &str) -> bool {
     text.to_ascii_lowercase().contains("file")
 }

@@ -6,7 +6,7 @@
 //! - [`pattern`]: value patterns such as `uid=user.[1-1000000],ou=oracle,dc=com`.
 //! - [`mod@bench`]: load jobs against any LDAP server, with latency histograms and reports.
 //!
-//! **Invariant:** this crate is a client. It knows nothing of the server's insides.
+//! **Invariant:** this crate is a client. It knows nothing of the server's internals.
 
 pub mod bench;
 pub mod fuzz;

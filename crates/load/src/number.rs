@@ -3,9 +3,9 @@
 #[derive(Clone, Debug)]
 pub(crate) enum NumberFormat {
     Plain,
-    /// Padded with zeros to so many digits.
+    /// Number of digits, padded with zeros.
     Padded(usize),
-    /// Text before and after, least digits, digits in a group (0: no groups).
+    /// Text before and after, least number of digits, digits in a group (0 for no groups).
     Pattern {
         before: String,
         after: String,
@@ -15,7 +15,7 @@ pub(crate) enum NumberFormat {
 }
 
 impl NumberFormat {
-    /// Reads a number of digits (`4`) or a pattern of `#`, `0` and `,` (`#,##0`, `0000`).
+    /// Parses a number of digits (`4`) or a pattern of `#`, `0` and `,` (`#,##0`, `0000`).
     pub fn parse(pattern: &str) -> Result<NumberFormat, String> {
         let all_digits = !pattern.is_empty() && pattern.bytes().all(|byte| byte.is_ascii_digit());
         if all_digits && pattern.bytes().any(|byte| byte != b'0') {

@@ -1,8 +1,8 @@
 //! Generated entries as LDIF or BER AddRequests, and lists for clients: DNs, binds, filters.
 //!
-//! Threads make runs of entries in turns and hand on pieces of bounded size, which are written in
-//! order. So the output does not depend on the number of threads, and memory does not depend on
-//! the size of an entry, be it a group of ten million members.
+//! Threads make runs of entries in turns and pass on pieces of bounded size, which are written in
+//! order. So the output does not depend on the number of threads, nor memory on the size of an
+//! entry, even a group of ten million members.
 
 pub(crate) mod encode;
 pub(crate) mod piece;
@@ -18,30 +18,30 @@ use encode::Encoder;
 pub use piece::{FilterKind, Format};
 use piece::{Piece, Stop, Wanted};
 
-/// Entries one thread makes in one turn.
+/// Number of entries that a thread makes in one turn.
 const RUN_ENTRIES: u64 = 256;
-/// Pieces one thread may be ahead of the writer.
+/// Number of pieces that a thread may be ahead of the writer.
 const PIECES_AHEAD: usize = 4;
 
-/// Where the entries of one run go. Everything is optional.
+/// Destinations of the entries of one run, all optional.
 #[derive(Default)]
 pub struct Outputs<'a> {
     /// The entries themselves.
     pub entries: Option<(Format, &'a mut dyn Write)>,
-    /// One DN on each line.
+    /// A list with one DN on each line.
     pub names: Option<&'a mut dyn Write>,
-    /// `DN TAB password` for entries that have a `userPassword`.
+    /// A list of `DN TAB password` for entries with a `userPassword`.
     pub binds: Option<&'a mut dyn Write>,
-    /// `value TAB password` for entries that have this attribute and a `userPassword`.
+    /// A list of `value TAB password` for entries with this attribute and a `userPassword`.
     pub logins: Option<(String, &'a mut dyn Write)>,
-    /// One filter on each line, for every value of the attribute.
+    /// A list of one filter on each line, for every value of the attribute.
     pub filters: Option<(String, FilterKind, &'a mut dyn Write)>,
 }
 
 /// Makes the entries `from..to` with `threads` threads and writes them in order.
 ///
-/// `progress` hears how many entries have been written, after every few hundred. An entry that the
-/// template cannot make is an error of kind `InvalidData` that holds a [`GenerateError`].
+/// `progress` is called with the number of entries written, after every few hundred. An entry that
+/// the template cannot make is an error of kind `InvalidData` with a [`GenerateError`].
 pub fn write_range(
     generator: &Generator,
     from: u64,
@@ -94,7 +94,7 @@ pub fn write_range(
 
 type Pieces = SyncSender<Result<Piece, GenerateError>>;
 
-/// Makes one run; false when no more runs are wanted.
+/// Makes one run of entries; `false` when no more runs are wanted.
 fn make_run(generator: &Generator, from: u64, to: u64, wanted: &Wanted, pieces: &Pieces) -> bool {
     let mut encoder = Encoder::new(wanted, |piece| pieces.send(Ok(piece)).is_ok());
     let made = generator.generate_range(from, to, |entry| encoder.entry(entry));
@@ -102,7 +102,7 @@ fn make_run(generator: &Generator, from: u64, to: u64, wanted: &Wanted, pieces: 
         Ok(()) => encoder.finish(),
         Err(Stop::Unwanted) => false,
         Err(Stop::Impossible(error)) => {
-            // The writer may be gone as well; then nobody wants to know.
+            // If the writer is gone as well, no one reads the error.
             let _ = pieces.send(Err(error));
             false
         }

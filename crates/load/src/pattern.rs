@@ -1,10 +1,10 @@
-//! Value patterns, as the tools of the UnboundID LDAP SDK know them, for names, filters and values
-//! of load jobs: `uid=user.[1-1000000],ou=oracle,dc=com`.
+//! Value patterns, as in the tools of the UnboundID LDAP SDK, for names, filters and values of load
+//! jobs: `uid=user.[1-1000000],ou=oracle,dc=com`.
 //!
 //! | bracket | stands for |
 //! |---|---|
 //! | `[1-1000]` | a random number of the range |
-//! | `[1:1000]` | the numbers of the range in turn, over all connections; then from the begin |
+//! | `[1:1000]` | the numbers of the range in turn, over all connections; then from the beginning |
 //! | `[1:1000x5]` | every fifth |
 //! | `[1:1000%0000]` | formatted: digits, `#`, `,` |
 //! | `[random:8]`, `[random:8:abc]` | so many characters, a–z or of the set |
@@ -12,7 +12,7 @@
 //! | `[sequentialfile:path]`, `[streamfile:path]` | its lines in turn |
 //! | `[timestamp]`, `[timestamp:ms]`, `[timestamp:s]` | now: generalized time, or a number |
 //! | `[uuid]` | a random UUID |
-//! | `[ref:2]` | what the second bracket of this operation stood for, counted from its DN |
+//! | `[ref:2]` | the value of the second bracket of this operation, counted from its DN |
 //! | `[[`, `]]` | a bracket |
 
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct Pattern {
 pub struct PatternError {
     /// Offset in the text, in octets.
     pub at: usize,
-    /// The error: what was expected and what was found.
+    /// Text of the error: the expected and the actual form.
     pub message: String,
 }
 
@@ -73,7 +73,7 @@ enum Part {
 #[derive(Clone, Debug)]
 enum Order {
     Random,
-    /// How many have been taken, by whomever.
+    /// Number of values taken by all threads.
     Sequential(Arc<AtomicU64>),
 }
 
@@ -84,11 +84,11 @@ enum TimeUnit {
     Seconds,
 }
 
-/// The brackets of one operation: their values, and whether a sequence ended.
+/// The brackets of one operation: their values, and whether a sequence has ended.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub random: Random,
-    /// A sequence has begun anew; what needs each number once must stop.
+    /// Whether a sequence has restarted; an operation that needs each number once must then stop.
     pub exhausted: bool,
     octets: Vec<u8>,
     ends: Vec<usize>,
@@ -110,7 +110,8 @@ impl Turn {
         self.ends.clear();
     }
 
-    /// Range of a bracket's octets, by its number from 1; empty if there is none.
+    /// Returns the range of a bracket's octets, by its number from 1; empty if there is no such
+    /// bracket.
     fn component(&self, number: usize) -> std::ops::Range<usize> {
         let start = number
             .checked_sub(2)
@@ -124,12 +125,12 @@ impl Turn {
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         let mut parts = Vec::new();
         let mut literal = Vec::new();
         let mut at = 0;
-        // By octets: what is no bracket may be a part of a character.
+        // The loop is over octets: text outside of brackets may have characters of several octets.
         while let Some(rest @ [first, ..]) = text.as_bytes().get(at..) {
             if rest.starts_with(b"[[") || rest.starts_with(b"]]") {
                 literal.push(*first);
@@ -157,7 +158,7 @@ impl Pattern {
         Ok(Pattern { parts })
     }
 
-    /// How many values the longest sequence has before it begins anew; none without sequences.
+    /// Number of values of the longest sequence before it restarts; `None` without sequences.
     pub fn sequence_length(&self) -> Option<u64> {
         let length = |part: &Part| match part {
             Part::Number {
@@ -174,7 +175,7 @@ impl Pattern {
         self.parts.iter().filter_map(length).max()
     }
 
-    /// Without brackets the text is always this.
+    /// Returns the text of a pattern without brackets.
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         match self.parts.as_slice() {
             [] => Some(&[]),
@@ -183,7 +184,7 @@ impl Pattern {
         }
     }
 
-    /// The text between brackets.
+    /// Parses the text between brackets.
     pub(crate) fn literals(&self) -> impl Iterator<Item = &[u8]> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_slice()),
@@ -191,7 +192,7 @@ impl Pattern {
         })
     }
 
-    /// This pattern with sequences of its own, which begin anew.
+    /// Returns this pattern with sequences of its own, which start anew.
     pub(crate) fn fork(mut self) -> Pattern {
         for part in &mut self.parts {
             if let Part::Number { order, .. } | Part::Line { order, .. } = part
@@ -203,7 +204,7 @@ impl Pattern {
         self
     }
 
-    /// Appends the next value; each bracket's octets pass through `put`.
+    /// Appends the next value; the octets of each bracket pass through `put`.
     #[inline]
     pub(crate) fn write_with(
         &self,
@@ -223,7 +224,7 @@ impl Pattern {
         }
     }
 
-    /// Appends the next value.
+    /// Appends the next value unchanged.
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>, turn: &mut Turn) {
         self.write_with(out, turn, |out, octets| out.extend_from_slice(octets));
@@ -245,7 +246,7 @@ impl Order {
 }
 
 impl Part {
-    /// Appends to the turn's octets.
+    /// Appends the value of a bracket to the turn's octets.
     #[inline]
     fn write(&self, turn: &mut Turn) {
         match self {
@@ -338,7 +339,7 @@ fn file(path: &str) -> Result<Arc<[Vec<u8>]>, String> {
     }
 }
 
-/// `low-high`, `low:high`, then perhaps `x` and a step, then perhaps `%` and a format.
+/// Parses `low-high` or `low:high`, then an optional `x` and step, then an optional `%` and format.
 fn range(text: &str, sequential: impl Fn() -> Order) -> Result<Part, String> {
     let expected = || format!("expected [1-9], [1:9], [random:…], [file:…] …, found [{text}]");
     let (text_range, format) = match text.split_once('%') {
@@ -388,7 +389,7 @@ fn put_timestamp(out: &mut Vec<u8>, unit: TimeUnit) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// `YYYYMMDDhhmmss.mmmZ`; the date by the civil-from-days algorithm over 400-year eras.
+/// Formats `YYYYMMDDhhmmss.mmmZ`; the date by the civil-from-days algorithm over 400-year eras.
 fn generalized_time(seconds: i64, ms: i64) -> String {
     let (days, in_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let shifted = days + 719_468;

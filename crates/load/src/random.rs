@@ -1,4 +1,4 @@
-//! The random numbers of generator and load jobs: fast, seedable, the same on every machine.
+//! Random numbers of generator and load jobs: fast, seedable, equal on every machine.
 //!
 //! One multiplication per eight bytes (the wyrand step). Not for secrets.
 
@@ -9,14 +9,14 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// Starts the sequence that belongs to `seed`.
+    /// Starts the sequence of `seed`.
     pub fn new(seed: u64) -> Random {
         Random {
             state: mix(seed, 0x9e37_79b9_7f4a_7c15),
         }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0xa076_1d64_78bd_642f);
@@ -24,13 +24,13 @@ impl Random {
         (product >> 64) as u64 ^ product as u64
     }
 
-    /// A number below `bound`, which must not be 0; the bias is below `bound` / 2^64.
+    /// Returns a number below `bound`, which must not be 0; the bias is below `bound` / 2^64.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in `low..=high`.
+    /// Returns a number in `low..=high`.
     #[inline]
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = high.wrapping_sub(low) as u64;
@@ -42,7 +42,7 @@ impl Random {
         low.wrapping_add(offset as i64)
     }
 
-    /// A number in 0.0..1.0.
+    /// Returns a number in 0.0..1.0.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -63,7 +63,7 @@ impl Random {
         }
     }
 
-    /// Appends `count` octets drawn from `set` (1 to 65,536 of them), four per multiplication.
+    /// Appends `count` octets drawn from `set` (1 to 65,536 of them), four for each multiplication.
     /// No member is favoured by more than `set.len()` / 65,536 of its share.
     pub fn characters(&mut self, out: &mut Vec<u8>, set: &[u8], count: usize) {
         let size = set.len() as u64;
@@ -85,7 +85,8 @@ impl Random {
     }
 }
 
-/// Two numbers to one that looks random (a splitmix64 finish); used to key sequences by path.
+/// Mixes two numbers into one that looks random (a splitmix64 finish); used to key sequences by
+/// path.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let mut x = a
         .rotate_left(25)
@@ -95,7 +96,7 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A key for `text`.
+/// Returns a key for `text`.
 pub(crate) fn key_of(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |key, byte| mix(key, u64::from(byte)))

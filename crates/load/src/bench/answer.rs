@@ -14,7 +14,7 @@ const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
 const ENUMERATED: u8 = 0x0a;
 
-/// The few fields that are read of every response.
+/// The fields of a response that the check reads.
 pub(crate) struct Answer {
     pub id: i32,
     tag: u8,
@@ -23,16 +23,16 @@ pub(crate) struct Answer {
 }
 
 pub(crate) enum Verdict {
-    /// More responses follow for the request.
+    /// Whether more responses follow for the request.
     More,
-    /// The search of an auth operation has found its entry.
+    /// Whether the search of an auth operation has found its entry.
     BindNow,
     /// The operation is complete; the text describes an unexpected result.
     Done(Option<String>),
 }
 
 impl Answer {
-    /// Reads a response; `None` if the octets are none.
+    /// Reads a response; `None` if the octets are no response.
     pub fn read(octets: &[u8]) -> Option<Answer> {
         let mut message = Reader::new(octets).nested(SEQUENCE).ok()?;
         let id = i32::try_from(decode_integer(message.expect(INTEGER).ok()?).ok()?).ok()?;
@@ -47,7 +47,7 @@ impl Answer {
         Some(Answer { id, tag, code })
     }
 
-    /// The response in words.
+    /// Returns the response as text for the report.
     pub fn described(&self, octets: &[u8]) -> String {
         let code = ResultCode(self.code);
         let result =
@@ -155,7 +155,8 @@ fn expected_tag(kind: JobKind, binding: bool) -> u8 {
     }
 }
 
-/// Whether names are equal except for case and spaces after commas, which depend on the server.
+/// Returns whether names are equal except for case and spaces after commas, which depend on the
+/// server.
 fn same_name(one: &[u8], two: &[u8]) -> bool {
     fn letters(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
         let mut after_comma = false;

@@ -4,19 +4,19 @@
 use protocol::control::QueueLength;
 use protocol::{OwnedControl, ber, oid};
 
-/// `controls [0]` of a message.
+/// Tag of `controls [0]` of a message.
 const CONTROLS: u8 = 0xa0;
 
-/// Announces this number of responses with every first request of as many.
+/// Announces a number of responses with the first request of each bundle.
 #[derive(Debug, Clone)]
 pub(crate) struct Announcement {
     responses: u32,
-    /// The controls of a message, encoded.
+    /// The encoded controls of a message.
     controls: Vec<u8>,
 }
 
 impl Announcement {
-    /// `None` if responses are not awaited together.
+    /// Returns a bundler; `None` if responses are not awaited together.
     pub fn new(responses: u32) -> Option<Announcement> {
         let length = QueueLength {
             responses,
@@ -48,7 +48,7 @@ impl Announcement {
         *left -= 1;
     }
 
-    /// Adds the control to the message.
+    /// Adds the control to one message.
     fn put(&self, out: &mut Vec<u8>, start: usize) {
         let message = out.split_off(start);
         let content = ber::Reader::new(&message).expect(ber::SEQUENCE);

@@ -1,13 +1,13 @@
 //! One client thread: an epoll loop over its connections.
 //!
-//! A member is one virtual client: a connection for everything but binds, and, when the job binds,
-//! one for binds, so that a bind never changes who the other operations are done as. It has as many
-//! slots as requests may be in flight; a message id names its slot, so an answer is matched without
-//! a search. All answers of one read are handled, and all requests they give rise to are written,
-//! with one system call each.
+//! A member is one virtual client: a connection for all operations but binds, and, when the job
+//! binds, one for binds, so that a bind never changes the identity of other operations. It has as
+//! many slots as requests may be in flight; a message id names its slot, so that an answer is
+//! matched without a search. All answers of one read are handled, and all resulting requests are
+//! written, with one system call each.
 //!
 //! Latency ends at the read that brings the answer. It begins at the read that freed the slot, or
-//! in an open loop at the moment the operation was due, however late it could be sent.
+//! in an open loop at the moment at which the operation was due, however late it could be sent.
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,11 +26,11 @@ use super::shared::Run;
 use super::{BenchError, JobKind};
 use crate::pattern::Turn;
 
-/// Octets taken from a connection in one read.
+/// Octets read from a connection at once.
 const READ_BYTES: usize = 256 << 10;
-/// Longest answer that is accepted.
+/// Octets of an accepted answer at most.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
-/// Longest time a thread waits before it looks at the clock.
+/// Longest time for which a thread waits before it reads the clock.
 const LOOK_NS: i64 = 50_000_000;
 const EVENTS_MAX: usize = 1024;
 
@@ -40,20 +40,20 @@ pub(crate) struct Client<'a> {
     sender: Sender<Message>,
     epoll: OwnedFd,
     members: Vec<Member>,
-    /// Requests in flight for each member; its slots may be more, up to a power of two.
+    /// Requests in flight for each member; the number of slots is rounded up to a power of two.
     depth: usize,
     turn: Turn,
     scratch: Scratch,
     recorder: Recorder,
     buffer: Vec<u8>,
-    /// Open loop: slots without a request.
+    /// Slots without a request, in an open loop.
     free: VecDeque<(usize, usize)>,
-    /// Open loop: when the next operation is due.
+    /// Time at which the next operation is due, in an open loop.
     due_ns: f64,
     /// Members with unsent requests.
     dirty: Vec<usize>,
     in_flight: u64,
-    /// New operations are started.
+    /// Whether new operations are started.
     issuing: bool,
     cpu_begin_ns: Option<i64>,
     end: ThreadEnd,
@@ -105,7 +105,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Runs until the job is done and reports to the main thread.
+    /// Runs until the job is done, and reports to the main thread.
     pub fn work(mut self) {
         if let Err(error) = self.serve() {
             self.run.failed.store(true, Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl<'a> Client<'a> {
         self.stop_cpu_clock();
         self.end.lost = self.in_flight;
         let (second, counts) = self.recorder.finish();
-        // The main thread outlives this one; a closed channel only means that it has failed.
+        // The main thread outlives this one; a closed channel means that it has failed.
         let _ = self.sender.send(Message::Second {
             thread: self.thread,
             second,
@@ -126,7 +126,7 @@ impl<'a> Client<'a> {
     fn serve(&mut self) -> Result<(), BenchError> {
         let failed = |error: io::Error| BenchError::new(format!("waiting for answers: {error}"));
         let mut events = Vec::with_capacity(EVENTS_MAX);
-        // The kernel may otherwise wake an open loop 50 us late; a refusal is only imprecise.
+        // Without it the kernel may wake an open loop 50 us late; an error only costs precision.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1_000));
         self.start_all()?;
         while self.goes_on() {
@@ -147,14 +147,14 @@ impl<'a> Client<'a> {
                 if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
                     self.receive(member, binder)?;
                 }
-                // At once: the server can work while the other answers are read here.
+                // Sent at once: the server can work while the other answers are read here.
                 self.flush_dirty();
             }
         }
         Ok(())
     }
 
-    /// Looks at the clock; false when the run is over for this thread.
+    /// Reads the clock; `false` when the run is over for this thread.
     fn goes_on(&mut self) -> bool {
         let now = self.run.now();
         if let Some((second, counts)) = self.recorder.roll(now) {
@@ -171,7 +171,7 @@ impl<'a> Client<'a> {
             self.stop_issuing();
         }
         if self.issuing {
-            // A failure to start is kept and ends the loop.
+            // A failure to start an operation is kept and ends the loop.
             if let Err(error) = self.start_due(now) {
                 self.end.error = Some(error);
                 self.run.failed.store(true, Ordering::Relaxed);
@@ -217,7 +217,7 @@ impl<'a> Client<'a> {
 
     fn start_all(&mut self) -> Result<(), BenchError> {
         let now = self.run.now();
-        // Slots first, so that the connections fill evenly when operations are few.
+        // The outer loop is over slots, so that few operations fill the connections evenly.
         for slot in 0..self.depth {
             for member in 0..self.members.len() {
                 if self.run.interval_ns.is_some() {
@@ -230,7 +230,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Open loop: starts what is due, as far as slots are free.
+    /// Starts due operations in an open loop, as far as slots are free.
     fn start_due(&mut self, now: i64) -> Result<(), BenchError> {
         let Some(interval) = self.run.interval_ns else {
             return Ok(());
@@ -246,7 +246,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Begins an operation in a free slot, unless there is none to begin any more.
+    /// Begins an operation in a free slot, unless all operations have been started.
     fn start(&mut self, member: usize, slot: usize, due_ns: i64) -> Result<(), BenchError> {
         if !self.issuing {
             return Ok(());
@@ -273,7 +273,7 @@ impl<'a> Client<'a> {
         self.send(member, slot, false)
     }
 
-    /// Sends a bind, or lets it wait for the one in flight.
+    /// Sends a bind, or queues it behind the one in flight.
     fn queue_bind(&mut self, member: usize, slot: usize) -> Result<(), BenchError> {
         let it = &mut self.members[member];
         match &mut it.binder {
@@ -420,7 +420,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Handles all whole answers; how many octets they were.
+    /// Handles all complete answers; returns the number of their octets.
     fn take_frames(
         &mut self,
         member: usize,
@@ -487,7 +487,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The bind connection is free for the next bind.
+    /// Sends the next bind, the bind connection being free.
     fn bind_answered(&mut self, member: usize) -> Result<(), BenchError> {
         let it = &mut self.members[member];
         if let Some(link) = &mut it.binder {
@@ -509,7 +509,7 @@ impl<'a> Client<'a> {
         let slot = &mut self.members[member].slots[position];
         slot.id = 0;
         self.in_flight -= 1;
-        // With a number of operations exactly these count, otherwise those that end in time.
+        // With a fixed number of operations exactly these count, otherwise those that end in time.
         let counts = match self.run.budget {
             Some(_) => slot.measured || now < 0,
             None => now < self.run.duration_ns,
@@ -534,7 +534,7 @@ impl<'a> Client<'a> {
         *self.end.surprises.entry(what).or_default() += 1;
     }
 
-    /// Gives a connection up; what was in flight on it is lost.
+    /// Gives up a connection; its operations in flight are lost.
     fn close(&mut self, member: usize, binder: bool, why: &str) {
         self.surprise(format!("connection lost: {why}"));
         let (jobs, recorder) = (&self.run.jobs, &mut self.recorder);
@@ -546,7 +546,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread.
 fn thread_cpu_ns() -> i64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec * 1_000_000_000 + time.tv_nsec

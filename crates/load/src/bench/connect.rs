@@ -16,16 +16,16 @@ use super::BenchError;
 use super::job::put_bind;
 
 /// Connections from one loopback address. A machine has some 28,000 ports for them by default, and
-/// ports of earlier runs rest for a minute.
+/// ports of earlier runs are blocked for a minute.
 const CONNECTIONS_PER_SOURCE: usize = 4_000;
 /// Source addresses tried for a connection when ports have run out.
 const SOURCES_TRIED: usize = 8;
-/// Open files beside connections: event queues, reports, what the standard library opens.
+/// Open files beside connections: event queues, reports, files of the standard library.
 const OTHER_FILES: u64 = 16;
-/// How long an answer to connect or bind may take.
+/// Timeout of connecting, and of an answer to the first bind.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Where the server listens.
+/// Address of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Tcp(SocketAddr),
@@ -57,8 +57,8 @@ impl Address {
         }
     }
 
-    /// Opens the connection with this number, blocking. Connections to a loopback address come
-    /// from several of them, so that ports do not run out.
+    /// Opens the connection with this number, blocking. Connections to a loopback address come from
+    /// several addresses, so that ports do not run out.
     pub fn connect(&self, number: usize) -> io::Result<Stream> {
         let address = match self {
             Address::Unix(path) => return Ok(Stream::Unix(UnixStream::connect(path)?)),
@@ -75,8 +75,8 @@ impl Address {
     }
 }
 
-/// Connects from the loopback address with this number; from whichever the system chooses for
-/// number 0, and for servers elsewhere.
+/// Connects from the loopback address with this number; for number 0 and for servers elsewhere the
+/// system chooses the address.
 fn connect_from(address: SocketAddr, source: usize) -> io::Result<TcpStream> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
@@ -96,14 +96,14 @@ fn ports_ran_out(error: &io::Error) -> bool {
     )
 }
 
-/// How many files this process may open, and how many of them connections can be.
+/// Number of files that this process may open, and of connections among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpenFiles {
     pub limit: u64,
     pub left: usize,
 }
 
-/// Lets this process open as many files as it may; `None` when that is without limit.
+/// Raises the limit of open files as far as allowed; returns it, or `None` without a limit.
 pub(crate) fn raise_file_limit() -> Option<OpenFiles> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -114,7 +114,7 @@ pub(crate) fn raise_file_limit() -> Option<OpenFiles> {
         Ok(()) => limit.maximum?,
         Err(_) => limit.current?,
     };
-    // Where it cannot be listed, few files are open.
+    // Where open files cannot be listed, a small number is assumed.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64);
     let left = limit.saturating_sub(open + OTHER_FILES);
     Some(OpenFiles {
@@ -123,12 +123,12 @@ pub(crate) fn raise_file_limit() -> Option<OpenFiles> {
     })
 }
 
-/// Why a connection could not be bound before the run.
+/// The reason why a connection could not be bound before the run.
 #[derive(Debug)]
 pub(crate) enum NotBound {
-    /// The server takes no more connections, and says why.
+    /// The server accepts no more connections, for this reason.
     Refused(String),
-    /// Anything else.
+    /// Any other failure.
     Failed(BenchError),
 }
 
@@ -167,14 +167,14 @@ impl Stream {
         }
     }
 
-    /// Binds, blocking, with message id 1.
+    /// Binds with message id 1, blocking.
     pub fn bind(&self, dn: &str, password: &str) -> Result<(), NotBound> {
         self.send_bind(dn, password)
             .map_err(|error| not_bound(dn, &error))?;
         self.bound(dn)
     }
 
-    /// The first half of [`Stream::bind`].
+    /// Sends the bind of [`Stream::bind`].
     pub fn send_bind(&self, dn: &str, password: &str) -> io::Result<()> {
         let mut request = Vec::new();
         let (dn, password) = (dn.as_bytes(), password.as_bytes());
@@ -187,7 +187,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Its second half: waits for the answer.
+    /// Waits for the answer to the bind.
     pub fn bound(&self, dn: &str) -> Result<(), NotBound> {
         let failed = |what: &dyn std::fmt::Display| not_bound(dn, what);
         let mut answer = Vec::new();
@@ -206,7 +206,7 @@ impl Stream {
         match ResponseMessage::decode(&answer).map(|message| message.response) {
             Ok(Response::Bind { result, .. }) if result.code == ResultCode::SUCCESS => Ok(()),
             Ok(Response::Bind { result, .. }) => Err(failed(&said(&result))),
-            // A Notice of Disconnection instead of an answer (RFC 4511 §4.4.1).
+            // The server sent a Notice of Disconnection instead of an answer (RFC 4511 §4.4.1).
             Ok(Response::Extended { result, .. }) => Err(NotBound::Refused(said(&result))),
             other => Err(failed(&format_args!(
                 "expected a bind response, found {other:?}"

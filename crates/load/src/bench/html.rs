@@ -6,7 +6,7 @@ use super::report::Report;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 240.0;
-/// Room for labels at the left, right, top and bottom.
+/// Margins for labels at the left, right, top and bottom.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 15.0;
 const TOP: f64 = 15.0;
@@ -36,7 +36,7 @@ struct Plot {
 }
 
 impl Report {
-    /// One page that needs no other file, with plots over time.
+    /// Returns the report as one page with plots over time that needs no other file.
     pub fn html(&self) -> String {
         page(self)
     }
@@ -190,7 +190,7 @@ fn plots(report: &Report) -> Vec<Plot> {
     plots
 }
 
-/// Where a value stands between 0 and 1 on its axis.
+/// An axis, which gives a value its place from 0 to 1.
 struct Axis {
     low: f64,
     high: f64,

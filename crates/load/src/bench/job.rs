@@ -1,4 +1,4 @@
-//! Operations as bytes: patterns become requests.
+//! Operations as bytes: requests made from patterns.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,19 +16,19 @@ const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
-/// `[0]`: password of a simple bind, new superior of a modify DN.
+/// Tag `[0]`: password of a simple bind, new superior of a modify DN.
 const CONTEXT_0: u8 = 0x80;
-/// equalityMatch of a filter.
+/// Tag of equalityMatch in a filter.
 const EQUALITY: u8 = 0xa3;
-/// Entries of a template that a thread encodes in one go.
+/// Number of template entries that a thread encodes at once.
 const ADDS_AHEAD: u64 = 32;
 
 type NameAndPassword = (Vec<u8>, Vec<u8>);
 
-/// Everything that is the same for all operations of a run; shared by the threads.
+/// The parts that all operations of a run share, for all threads.
 pub(crate) struct Jobs {
     pub kinds: Vec<JobKind>,
-    /// For each kind the sum of weights up to it, scaled to 2^32.
+    /// Sum of weights up to each kind, scaled to 2^32.
     cumulative: Vec<u64>,
     search: SearchPlan,
     dn: Pattern,
@@ -42,16 +42,16 @@ pub(crate) struct Jobs {
     delete_old_rdn: bool,
     pub expect_compare: Option<bool>,
     pub expect_entries: Option<u64>,
-    /// A base search must return the entry it names.
+    /// Whether a base search must return the entry it names.
     pub check_dn: bool,
 }
 
 struct SearchPlan {
     base: Pattern,
-    /// Scope, aliases, limits, typesOnly: all that stands between base and filter.
+    /// Encoded scope, aliases, limits and typesOnly: the fields between base and filter.
     middle: Vec<u8>,
     filter: FilterPlan,
-    /// The attribute selection.
+    /// The encoded attribute selection.
     tail: Vec<u8>,
 }
 
@@ -61,7 +61,8 @@ enum FilterPlan {
         attribute: Vec<u8>,
         value: Pattern,
     },
-    /// Anything else is written as text, with the brackets' values escaped, and parsed each time.
+    /// Any other filter is written as text, with the brackets' values escaped, and parsed each
+    /// time.
     Text(Pattern),
 }
 
@@ -78,7 +79,7 @@ enum AddPlan {
     },
 }
 
-/// Buffers of one thread, and the adds it has encoded ahead.
+/// The buffers of one thread, and its AddRequests encoded ahead.
 #[derive(Default)]
 pub(crate) struct Scratch {
     content: Vec<u8>,
@@ -88,9 +89,9 @@ pub(crate) struct Scratch {
     adds_taken: usize,
 }
 
-/// Why a request was not written.
+/// The reason why a request was not written.
 pub(crate) enum NotWritten {
-    /// A sequence that must not begin anew has ended.
+    /// A sequence that must not restart has ended.
     Exhausted,
     Failed(BenchError),
 }
@@ -135,7 +136,7 @@ impl Jobs {
         })
     }
 
-    /// Position in `kinds` of the next operation's kind.
+    /// Chooses the kind of the next operation; returns its index in `kinds`.
     pub fn pick(&self, turn: &mut Turn) -> usize {
         if self.kinds.len() == 1 {
             return 0;
@@ -146,7 +147,7 @@ impl Jobs {
             .min(self.kinds.len() - 1)
     }
 
-    /// Appends the request of one operation (for auth the search); its DN goes to `dn`.
+    /// Appends the request of one operation (for auth the search) and its DN to `dn`.
     pub fn write(
         &self,
         kind: JobKind,
@@ -199,7 +200,7 @@ impl Jobs {
                 put_message(out, id, tag::MODIFY_DN, content);
             }
         }
-        // Done twice they fail.
+        // A repeated operation of these kinds would fail.
         let once = !matches!(
             kind,
             JobKind::Search | JobKind::Auth | JobKind::Bind | JobKind::Compare | JobKind::Modify
@@ -211,7 +212,7 @@ impl Jobs {
         }
     }
 
-    /// DN and password of a bind.
+    /// Writes DN and password of a bind.
     fn write_identity(&self, turn: &mut Turn, password: &mut Vec<u8>, dn: &mut Vec<u8>) {
         password.clear();
         match &self.binds {
@@ -462,7 +463,7 @@ impl AddPlan {
 }
 
 impl Scratch {
-    /// Where the next encoded AddRequest stands in `adds`.
+    /// Returns the range in `adds` of the next encoded AddRequest.
     fn next_add(
         &mut self,
         generator: &Generator,
@@ -526,7 +527,7 @@ fn read_binds(path: &Path) -> Result<Vec<NameAndPassword>, BenchError> {
     }
 }
 
-/// Octets of an element with this much content.
+/// Octets of an element with so much content.
 fn whole(content: usize) -> usize {
     header_length(content) + content
 }
@@ -553,7 +554,7 @@ pub(crate) fn put_bind(
     put_message(out, id, tag::BIND, content);
 }
 
-/// Appends the content of a modify that replaces all values of one attribute by one.
+/// Appends the content of a modify that replaces all values of an attribute by one value.
 fn put_change(content: &mut Vec<u8>, kind: JobKind, dn: &[u8], attribute: &[u8], value: &[u8]) {
     let operation = match kind {
         JobKind::AddValue => 0,

@@ -8,7 +8,7 @@ use super::process::ServerSecond;
 use super::report::{JobReport, Latency, Second};
 use super::{BenchError, JobKind};
 
-/// Latencies between these are recorded to three digits; longer ones as the longest.
+/// Range of latencies recorded to three digits; longer ones count as the longest.
 const LATENCY_NS_MIN: u64 = 100;
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 const NS_PER_SECOND: i64 = 1_000_000_000;
@@ -18,7 +18,7 @@ pub(crate) fn histogram() -> Histogram<u64> {
         .expect("the bounds are constants the histogram accepts")
 }
 
-/// One kind of operation in one second, or in all.
+/// Counts and latencies of one kind of operation, in one second or in all.
 #[derive(Clone, Debug)]
 pub(crate) struct Count {
     pub latency: Histogram<u64>,
@@ -49,7 +49,7 @@ impl Count {
 
 /// A message from a client thread to the main thread.
 pub(crate) enum Message {
-    /// A second is over, with or without operations.
+    /// A second has ended, with or without operations.
     Second {
         thread: usize,
         second: i64,
@@ -61,17 +61,17 @@ pub(crate) enum Message {
 #[derive(Debug, Default)]
 pub(crate) struct ThreadEnd {
     pub thread: usize,
-    /// CPU of the thread in the measured part.
+    /// CPU time of the thread in the measured part, in nanoseconds.
     pub cpu_ns: u64,
     pub lost: u64,
     pub never_started: u64,
     pub surprises: BTreeMap<String, u64>,
-    /// When the last operation ended, in nanoseconds from the begin of the measured part.
+    /// End of the last operation, in nanoseconds from the beginning of the measured part.
     pub last_ns: i64,
     pub error: Option<BenchError>,
 }
 
-/// Counts the current second of one thread.
+/// Counters of the current second of one thread.
 pub(crate) struct Recorder {
     second: i64,
     counts: Vec<Option<Count>>,
@@ -85,7 +85,7 @@ impl Recorder {
         }
     }
 
-    /// The seconds that have ended by `now_ns`: number and counts.
+    /// Returns the seconds that have ended by `now_ns`, each with number and counts.
     pub fn roll(&mut self, now_ns: i64) -> Option<(i64, Vec<Option<Count>>)> {
         let current = now_ns.div_euclid(NS_PER_SECOND);
         if current == self.second {
@@ -96,12 +96,12 @@ impl Recorder {
         Some((second, std::mem::replace(&mut self.counts, empty)))
     }
 
-    /// The last, incomplete second.
+    /// Returns the last, incomplete second.
     pub fn finish(self) -> (i64, Vec<Option<Count>>) {
         (self.second, self.counts)
     }
 
-    /// An operation that never got an answer.
+    /// Counts an operation that never got an answer.
     pub fn fail(&mut self, kind: usize) {
         let count = self.counts[kind].get_or_insert_with(Count::new);
         count.operations += 1;
@@ -118,16 +118,16 @@ impl Recorder {
     }
 }
 
-/// Brings the threads' seconds together.
+/// Sums up the seconds of all threads.
 pub(crate) struct Gathering {
     pub totals: Vec<Count>,
     /// Seconds that some thread has not reported yet.
     open: BTreeMap<i64, (Histogram<u64>, Second)>,
-    /// The last second reported by each thread.
+    /// The last second that each thread has reported.
     told: Vec<i64>,
-    /// Cores the server used, by second.
+    /// CPU cores that the server used, by second.
     pub server: BTreeMap<i64, ServerSecond>,
-    /// Second from which on the measured part is over, so that empty seconds are not shown.
+    /// First second after the measured part, so that empty seconds are not shown.
     over: i64,
     pub seconds: Vec<Second>,
 }
@@ -203,7 +203,7 @@ impl Gathering {
         }
     }
 
-    /// All kinds together.
+    /// Returns the sums over all kinds.
     pub fn latency(&self) -> Histogram<u64> {
         let mut sum = histogram();
         for count in &self.totals {
@@ -250,8 +250,8 @@ pub(crate) fn latency_of(histogram: &Histogram<u64>) -> Latency {
     }
 }
 
-/// Share of operations slower than the next number, and that latency in microseconds: ten points
-/// for each factor of ten.
+/// Returns pairs of a share of operations and the latency in microseconds that they exceed: ten
+/// points for each factor of ten.
 fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
     let count = histogram.len() as f64;
     let mut points = Vec::new();

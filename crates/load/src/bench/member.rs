@@ -8,19 +8,19 @@ use super::connect::Stream;
 use super::job::Jobs;
 
 pub(crate) struct Slot {
-    /// Message id of the request in flight; 0: none.
+    /// Message id of the request in flight; 0 for none.
     pub id: i32,
-    /// Position in `Jobs::kinds`.
+    /// Index of the kind in `Jobs::kinds`.
     pub kind: usize,
-    /// The request in flight is the bind of an auth.
+    /// Whether the request in flight is the bind of an auth.
     pub binding: bool,
     pub start_ns: i64,
-    /// Started in the measured part.
+    /// Whether the operation started in the measured part.
     pub measured: bool,
     pub entries: u64,
-    /// An entry had another name than it should.
+    /// Whether an entry had another name than expected.
     pub wrong_entry: bool,
-    /// Name that is worked on; after the search of an auth, the name to bind as.
+    /// Name of the entry; after the search of an auth, the name to bind as.
     pub dn: Vec<u8>,
 }
 
@@ -30,24 +30,24 @@ pub(crate) struct Member {
     pub slots: Vec<Slot>,
     /// Slots whose bind waits for the one in flight.
     pub waiting: VecDeque<usize>,
-    /// Distinguishes requests that use the same slot.
+    /// Counter that distinguishes requests of the same slot.
     generation: i32,
-    /// Has unsent octets and stands in `Client::dirty`.
+    /// Whether the member has unsent octets and stands in `Client::dirty`.
     pub dirty: bool,
 }
 
 pub(crate) struct Link {
     pub stream: Stream,
-    /// Octets before `sent` are sent.
+    /// Number of octets of the buffer that are sent.
     pub out: Vec<u8>,
     pub sent: usize,
-    /// The begin of an answer whose end has not come yet.
+    /// The beginning of an incomplete answer.
     pub partial: Vec<u8>,
-    /// The socket is full; epoll tells when it takes more.
+    /// Whether the socket is full; epoll reports when it accepts more.
     pub blocked: bool,
-    /// A bind is in flight.
+    /// Whether a bind is in flight.
     pub busy: bool,
-    /// Requests that still belong to the bundle announced last.
+    /// Number of requests left in the bundle announced last.
     pub bundle_left: u32,
 }
 
@@ -65,7 +65,7 @@ impl Link {
         }
     }
 
-    /// Sends what there is; false when the socket is full before the end.
+    /// Sends all buffered octets; `false` when the socket is full before the end.
     pub fn send(&mut self) -> io::Result<bool> {
         while self.sent < self.out.len() {
             match self.stream.write(&self.out[self.sent..]) {
@@ -103,7 +103,7 @@ impl Member {
         }
     }
 
-    /// One of the two connections, unless it was lost.
+    /// Returns one of the two connections, unless it was lost.
     pub fn link(&mut self, binder: bool) -> Option<&mut Link> {
         if binder {
             self.binder.as_mut()
@@ -112,7 +112,7 @@ impl Member {
         }
     }
 
-    /// A message id for the next request of a slot; never 0.
+    /// Returns a message id for the next request of a slot; never 0.
     pub fn next_id(&mut self, slot: usize) -> i32 {
         let slots = self.slots.len() as i32;
         let generations = i32::MAX / slots - 1;
@@ -124,8 +124,8 @@ impl Member {
         self.generation * slots + slot as i32
     }
 
-    /// Gives one of the two connections up. Returns how many operations are lost with it, and calls
-    /// `lost` with the kind of each that had been sent.
+    /// Gives up one of the two connections. Returns the number of operations lost with it, and
+    /// calls `lost` with the kind of each that had been sent.
     pub fn lose(&mut self, binder: bool, jobs: &Jobs, mut lost: impl FnMut(usize)) -> u64 {
         if binder {
             self.binder = None;
@@ -143,14 +143,14 @@ impl Member {
         }
         if binder {
             let waiting = std::mem::take(&mut self.waiting);
-            // Binds that were never sent have no message id yet.
+            // Binds that were never sent have no message id.
             let unsent = |slot: &&usize| !self.slots[**slot].binding;
             count += waiting.iter().filter(unsent).count() as u64;
         }
         count
     }
 
-    /// Whether both connections are lost, or were never there.
+    /// Returns whether both connections are lost or were never opened.
     pub fn is_gone(&self) -> bool {
         self.main.is_none() && self.binder.is_none()
     }

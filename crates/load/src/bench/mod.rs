@@ -33,7 +33,7 @@ pub use run::{can_bind, run};
 pub enum JobKind {
     /// Search; see [`SearchJob`].
     Search,
-    /// Search for the entry, then bind as it.
+    /// Search for an entry, then bind as it.
     Auth,
     /// Simple bind.
     Bind,
@@ -53,15 +53,16 @@ pub enum JobKind {
     ModifyDn,
 }
 
-/// The kinds of operations, in given shares.
+/// The kinds of operations of a job with their shares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// Kinds with their weights; percentages when they sum up to 100.
+    /// Kinds with their weights; percentages when the weights sum up to 100.
     pub shares: Vec<(JobKind, f64)>,
 }
 
 impl Mix {
-    /// Reads `search`, or `search=65,bind=16,compare=16,modify=3`; `mixed` is short for the latter.
+    /// Parses `search`, or `search=65,bind=16,compare=16,modify=3`; `mixed` is short for the
+    /// latter.
     pub fn parse(text: &str) -> Result<Mix, BenchError> {
         let text = if text == "mixed" { MIXED } else { text };
         let mut shares = Vec::new();
@@ -80,7 +81,7 @@ impl Mix {
         Ok(Mix { shares })
     }
 
-    /// A mix of one kind.
+    /// Returns a mix of one kind.
     pub fn only(kind: JobKind) -> Mix {
         Mix {
             shares: vec![(kind, 1.0)],
@@ -112,7 +113,7 @@ impl JobKind {
         JobKind::Compare,
     ];
 
-    /// The name used in a mix.
+    /// Name of the kind in a mix.
     pub fn name(self) -> &'static str {
         match self {
             JobKind::Search => "search",
@@ -142,15 +143,15 @@ impl JobKind {
 /// Scope of a search job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The entry itself.
+    /// The base entry.
     Base,
-    /// Its children.
+    /// The children of the base.
     One,
-    /// Its subtree.
+    /// The base and all its subordinates.
     Subtree,
 }
 
-/// Searches; also the first half of `auth`. Texts are value patterns ([`crate::pattern`]).
+/// Parts of a search, also of the search of `auth`. Texts are value patterns ([`crate::pattern`]).
 #[derive(Clone, Debug)]
 pub struct SearchJob {
     /// Base DN.
@@ -159,29 +160,29 @@ pub struct SearchJob {
     pub scope: Scope,
     /// Filter.
     pub filter: String,
-    /// Attributes asked for; `1.1` for none.
+    /// Requested attributes; `1.1` for none.
     pub attributes: Vec<String>,
-    /// Entries every search must return; `None`: any number.
+    /// Number of entries that every search must return; `None` for any number.
     pub expect_entries: Option<u64>,
 }
 
-/// Where the entries of an add job come from.
+/// Source of the entries of an add job.
 #[derive(Clone, Debug)]
 pub enum AddSource {
-    /// Patterns for the DN and for attributes; the RDN's attribute is added when missing.
+    /// Patterns for the DN and for attributes; a missing attribute of the RDN is added.
     Patterns {
-        /// The DN.
+        /// Pattern of the DN.
         dn: String,
-        /// Attribute and value; `[ref:n]` is the n-th bracket of the DN.
+        /// Attributes with patterns of their values; `[ref:n]` is the n-th bracket of the DN.
         attributes: Vec<(String, String)>,
     },
     /// Entries `from..to` of a template, each once.
     Template {
-        /// The template's generator.
+        /// Generator of the template.
         generator: Generator,
-        /// First entry.
+        /// Number of the first entry.
         from: u64,
-        /// One past the last entry.
+        /// Number behind the last entry.
         to: u64,
     },
 }
@@ -189,66 +190,67 @@ pub enum AddSource {
 /// Options of a run. `Options::new(url, mix)` sets the defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `ldap://host:port` or `ldapi://%2Fpath`.
+    /// URL of the server: `ldap://host:port` or `ldapi://%2Fpath`.
     pub url: String,
-    /// The job.
+    /// Operations of the job with their shares.
     pub mix: Mix,
-    /// For search and auth.
+    /// Search parameters for search and auth.
     pub search: SearchJob,
-    /// DN that compare, modify, delete, modify-dn and bind work on.
+    /// DN of compare, modify, delete, modify-dn and bind.
     pub dn: String,
-    /// Attribute that compare and modify work on.
+    /// Attribute of compare and modify.
     pub attribute: String,
-    /// Value that compare asserts and modify, add-value and delete-value write.
+    /// Value that compare asserts and that modify, add-value and delete-value write.
     pub value: String,
-    /// Compare must answer compareTrue (`Some(true)`), compareFalse, or either.
+    /// Expected result of compare: compareTrue (`Some(true)`), compareFalse, or either.
     pub expect_compare: Option<bool>,
     /// Password of bind and auth.
     pub password: String,
-    /// `DN TAB password` lines that bind uses at random instead of `dn` and `password`.
+    /// Lines `DN TAB password` that bind uses at random instead of `dn` and `password`.
     pub binds_file: Option<PathBuf>,
-    /// For add.
+    /// Entries for add.
     pub add: AddSource,
     /// New RDN of modify-dn.
     pub new_rdn: String,
     /// New superior of modify-dn.
     pub new_superior: Option<String>,
-    /// Modify-dn deletes the old RDN.
+    /// Whether modify-dn deletes the old RDN.
     pub delete_old_rdn: bool,
-    /// Identity of the connections before the run: DN and password; anonymous without.
+    /// DN and password of the bind on each connection before the run; anonymous without.
     pub bind_as: Option<(String, String)>,
-    /// Connections; fewer are used when this process or the server allows no more. A mix with
-    /// bind or auth uses as many again for binding.
+    /// Number of connections; fewer are used when this process or the server allows no more. A mix
+    /// with bind or auth uses as many again for binds.
     pub connections: usize,
     /// Requests in flight on each connection. Binds are never pipelined.
     pub depth: usize,
-    /// Responses that each connection waits for together, which it tells the server with the queue
-    /// length control; 0 and 1: none.
+    /// Number of responses that each connection awaits together, announced to the server by the
+    /// queue length control; 0 and 1 for none.
     pub queue_length: u32,
-    /// Client threads.
+    /// Number of client threads.
     pub threads: usize,
-    /// Operations each second over all (open loop); `None`: as fast as answers come.
+    /// Operations each second in all (open loop); `None` for as fast as answers come.
     pub rate: Option<f64>,
     /// Length of the measured part.
     pub duration: Option<Duration>,
-    /// Measured operations; the run ends with whatever comes first.
+    /// Number of measured operations; the run ends at this number or this length, whichever is
+    /// first.
     pub operations: Option<u64>,
-    /// Load before anything is measured.
+    /// Length of the load before measurement begins.
     pub warm_up: Duration,
-    /// How long to wait for answers after the end; what is missing then counts as lost.
+    /// Time to wait for answers after the end; missing answers then count as lost.
     pub drain: Duration,
-    /// The server's process, for its CPU time and memory.
+    /// Process id of the server, for its CPU time and memory.
     pub server_pid: Option<u32>,
-    /// A file whose size is watched beside it, such as the server's database.
+    /// File whose size is watched, such as the server's database.
     pub watched_file: Option<PathBuf>,
     /// Seed of random keys.
     pub seed: u64,
 }
 
-/// A run that could not begin or continue.
+/// The error of a run that could not begin or continue.
 #[derive(Debug)]
 pub struct BenchError {
-    /// The error: what was expected, what was found, and what to do.
+    /// Text of the error: the expected and the actual state, and the remedy.
     pub message: String,
 }
 
@@ -282,8 +284,8 @@ impl BenchError {
 }
 
 impl Options {
-    /// Usual settings: 32 connections, one request in flight on each, one thread, 10 s after 1 s
-    /// of warm-up, anonymous; search and auth look below `base` for `(objectClass=*)`.
+    /// Returns the default settings: 32 connections, one request in flight on each, one thread, 10
+    /// s after 1 s of warm-up, anonymous; search and auth look below `base` for `(objectClass=*)`.
     pub fn new(url: &str, mix: Mix) -> Options {
         Options {
             url: url.to_owned(),

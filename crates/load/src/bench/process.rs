@@ -6,14 +6,14 @@ use std::fs;
 /// CPU time of a process at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CpuSample {
-    /// Nanoseconds on a CPU by thread, from the scheduler.
+    /// Nanoseconds on a CPU by thread, as counted by the scheduler.
     threads: BTreeMap<u64, u64>,
-    /// Clock ticks in user and kernel mode of all threads, also of those that have ended.
+    /// Clock ticks in user and kernel mode of all threads, ended ones included.
     user_ticks: u64,
     system_ticks: u64,
 }
 
-/// Sample of a process and a file in one second.
+/// Sample of a process and a file at one second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServerSecond {
     pub cores: f64,
@@ -21,7 +21,7 @@ pub(crate) struct ServerSecond {
     pub file_bytes: u64,
 }
 
-/// Resident memory.
+/// Resident memory in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
     pub resident_bytes: u64,
@@ -29,10 +29,10 @@ pub(crate) struct Memory {
 }
 
 impl CpuSample {
-    /// Takes a sample; `None` if there is no such process.
+    /// Takes a sample; `None` if the process does not exist.
     pub fn take(pid: u32) -> Option<CpuSample> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in parentheses, may itself hold spaces and parentheses.
+        // The name, in parentheses, may itself contain spaces and parentheses.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|text| text.parse().ok());
         let mut sample = CpuSample {
@@ -52,7 +52,8 @@ impl CpuSample {
         Some(sample)
     }
 
-    /// Nanoseconds on a CPU since `earlier`. Exact while no thread ends; otherwise by clock ticks.
+    /// Nanoseconds on a CPU since `earlier`. Exact while no thread ends; otherwise from clock
+    /// ticks.
     pub fn ns_since(&self, earlier: &CpuSample) -> u64 {
         let all_here = earlier
             .threads
@@ -67,7 +68,7 @@ impl CpuSample {
         ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second())
     }
 
-    /// Share of the time since `earlier` that was spent in the kernel, 0 to 1.
+    /// Share of the CPU time since `earlier` spent in the kernel, 0 to 1.
     pub fn system_share_since(&self, earlier: &CpuSample) -> f64 {
         let system = self.system_ticks.saturating_sub(earlier.system_ticks) as f64;
         let user = self.user_ticks.saturating_sub(earlier.user_ticks) as f64;
@@ -79,8 +80,8 @@ impl CpuSample {
     }
 }
 
-/// Nanoseconds that the threads of a process have been on a CPU so far; `None` when there is no
-/// such process.
+/// Nanoseconds that the threads of a process have been on a CPU so far; `None` when the process
+/// does not exist.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     Some(CpuSample::take(pid)?.ns_since(&CpuSample::default()))
 }

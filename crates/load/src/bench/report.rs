@@ -28,29 +28,31 @@ pub struct Latency {
     pub max_us: f64,
 }
 
-/// One kind of operation.
+/// Results of one kind of operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobReport {
     /// Kind of operation.
     pub kind: JobKind,
     /// Number completed within the measured part.
     pub operations: u64,
-    /// Number of these with an unexpected result.
+    /// Number of these operations with an unexpected result.
     pub failures: u64,
     /// Number of entries received.
     pub entries: u64,
     /// Latency; in an open loop from the moment at which the operation was due.
     pub latency: Latency,
-    /// (share of operations that were slower, latency in microseconds), ten for each factor of ten.
+    /// Pairs of the share of slower operations and a latency in microseconds, ten for each factor
+    /// of ten.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// One second of a run.
+/// Results of one second of a run.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Second {
-    /// From 0 at the begin of the measured part; negative during the warm-up.
+    /// Number of the second, from 0 at the beginning of the measured part; negative during the
+    /// warm-up.
     pub second: i64,
-    /// Part of the warm-up: not in the totals.
+    /// Whether the second is part of the warm-up, and not in the totals.
     pub warm_up: bool,
     /// Number of operations completed.
     pub operations: u64,
@@ -60,11 +62,11 @@ pub struct Second {
     pub p50_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
-    /// CPU of the server, in cores; 0 when not watched.
+    /// CPU time of the server, in cores; 0 when not watched.
     pub server_cores: f64,
-    /// Resident memory of the server that is no file; 0 when not watched.
+    /// Resident memory of the server not backed by files; 0 when not watched.
     pub server_anonymous_bytes: u64,
-    /// Size of the file that is watched; 0 without one.
+    /// Size of the watched file; 0 without one.
     pub file_bytes: u64,
 }
 
@@ -88,45 +90,46 @@ pub struct ServerUse {
 pub struct Report {
     /// Name of the run; the job unless the caller sets another.
     pub title: String,
-    /// The settings, as shown to a reader.
+    /// Settings, as shown to a reader.
     pub settings: Vec<(String, String)>,
     /// Number of connections used.
     pub connections: usize,
-    /// Further facts for the reader, such as why there were fewer connections than requested.
+    /// Further facts for the reader, e.g. why there were fewer connections than requested.
     pub notes: Vec<String>,
     /// Length of the measured part.
     pub elapsed_s: f64,
     /// Number of operations completed within it.
     pub operations: u64,
-    /// Number of these with an unexpected result.
+    /// Number of operations of all kinds with an unexpected result.
     pub failures: u64,
     /// Number of requests that were never answered.
     pub lost: u64,
-    /// Open loop: due but never sent, because no connection was free.
+    /// Number of operations that were due but never sent because no connection was free (open
+    /// loop).
     pub never_started: u64,
-    /// Operations each second.
+    /// Operations for each second.
     pub rate: f64,
-    /// All operations.
+    /// Results over all operations.
     pub latency: Latency,
-    /// By kind.
+    /// Results by kind.
     pub jobs: Vec<JobReport>,
-    /// By second.
+    /// Results by second.
     pub seconds: Vec<Second>,
     /// Unexpected responses with their counts, most frequent first.
     pub surprises: Vec<(String, u64)>,
     /// CPU time of the client threads for each operation.
     pub client_us_per_operation: f64,
-    /// The server's process, when its pid was given.
+    /// Resources of the server's process, when its id was given.
     pub server: Option<ServerUse>,
 }
 
 impl Report {
-    /// Every operation was answered as expected.
+    /// Returns whether every operation was answered as expected.
     pub fn is_clean(&self) -> bool {
         self.failures == 0 && self.lost == 0 && self.surprises.is_empty()
     }
 
-    /// A few lines for a terminal.
+    /// Returns a few lines for a terminal.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let mut line = |text: std::fmt::Arguments<'_>| {
@@ -185,7 +188,7 @@ impl Report {
         out
     }
 
-    /// Everything, for programs.
+    /// Returns the whole report as JSON for programs.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a report holds nothing that is not JSON")
     }

@@ -19,7 +19,7 @@ use super::report::{Report, Second, ServerUse};
 use super::shared::Run;
 use super::{BenchError, JobKind, Options};
 
-/// Runs a job. `progress` hears of every second that has ended.
+/// Runs a job. `progress` is called with every second that has ended.
 ///
 /// Fails if the options are invalid, if a connection or the bind before the run fails, or if every
 /// connection is lost. Unexpected results are counted instead.
@@ -69,7 +69,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Repor
 struct Opened {
     members: Vec<Vec<Member>>,
     count: usize,
-    /// Reason why there are fewer than requested.
+    /// Reason why there are fewer connections than requested.
     fewer: Option<String>,
 }
 
@@ -92,7 +92,7 @@ fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, Bench
                 members[number % threads].push(member);
                 count += 1;
             }
-            // The server is full; the open connections can be measured.
+            // The server is full; the open connections can still be measured.
             Err(NotBound::Refused(said)) if number >= threads => {
                 why = Some(format!("the server said {said}"));
                 break;
@@ -114,7 +114,7 @@ fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, Bench
     })
 }
 
-/// Number of connections for which this process may open files, at most the requested one.
+/// Number of connections for which this process may open files, at most the requested number.
 fn possible(options: &Options, files: Option<OpenFiles>) -> usize {
     let Some(OpenFiles { left, .. }) = files else {
         return options.connections;
@@ -123,7 +123,7 @@ fn possible(options: &Options, files: Option<OpenFiles>) -> usize {
     options.connections.min(left / each.max(1))
 }
 
-/// Whether a server answers at `url` and lets this identity in.
+/// Checks that a server answers at `url` and accepts this identity.
 pub fn can_bind(url: &str, dn: &str, password: &str) -> bool {
     let address = Address::parse(url).ok();
     let stream = address.and_then(|it| it.connect(0).ok());
@@ -136,7 +136,7 @@ fn check(options: &Options) -> Result<(), BenchError> {
             "expected at least one connection and one request in flight",
         ));
     }
-    // With more, the server would wait until its time limit for each bundle.
+    // With more requests, the server would delay each bundle until its time limit.
     if options.queue_length as usize > options.depth {
         return Err(BenchError::new(format!(
             "expected a queue length of at most the {} requests in flight on a connection",
@@ -162,7 +162,7 @@ fn check(options: &Options) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Requests in flight for each connection: binds alone are never pipelined.
+/// Requests in flight for each connection: bind-only jobs are never pipelined.
 fn depth(options: &Options) -> usize {
     if searches_or_writes(options) {
         options.depth
@@ -171,12 +171,12 @@ fn depth(options: &Options) -> usize {
     }
 }
 
-/// A virtual client has a connection for everything but binds.
+/// Returns whether a virtual client has a connection for operations other than binds.
 fn searches_or_writes(options: &Options) -> bool {
     options.mix.has(|kind| kind != JobKind::Bind)
 }
 
-/// A virtual client has a connection for binds.
+/// Returns whether a virtual client has a connection for binds.
 fn binds(options: &Options) -> bool {
     options
         .mix
@@ -209,7 +209,7 @@ fn member(options: &Options, number: usize, depth: usize) -> Result<Member, NotB
     Ok(Member::new(main, binder, depth))
 }
 
-/// The main thread during the run: gathers seconds and samples the server.
+/// State of the main thread during the run, which collects seconds and samples the server.
 fn watch(
     options: &Options,
     run: &Run,
@@ -249,9 +249,9 @@ fn watch(
 struct ServerWatch {
     pid: Option<u32>,
     file: Option<PathBuf>,
-    /// When to look next.
+    /// Time of the next sample.
     next: Instant,
-    /// The second that begins then.
+    /// Number of the second that begins at the next sample.
     second: i64,
     end: Option<Instant>,
     begin: Instant,
@@ -317,7 +317,7 @@ impl ServerWatch {
         }
     }
 
-    /// The run has ended, perhaps before its time.
+    /// Ends the run, perhaps before its time.
     fn finish(&mut self) {
         if let Some(sample) = self.pid.and_then(CpuSample::take) {
             self.measured_until(&sample);
@@ -359,7 +359,7 @@ fn report(
         last_ns = last_ns.max(end.last_ns);
     }
     let operations = gathering.totals.iter().map(|count| count.operations).sum();
-    // A job that ran out of work ended with its last answer.
+    // A job without work left ended with its last answer.
     let ended_early = last_ns < run.duration_ns.saturating_sub(1_000_000_000);
     let elapsed_ns = if ended_early {
         last_ns
@@ -389,7 +389,7 @@ fn report(
     })
 }
 
-/// Options that a reader needs to repeat the run, without passwords.
+/// Returns the options that a reader needs to repeat the run, without passwords.
 fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| out.push((name.to_owned(), value));
@@ -442,7 +442,7 @@ fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     out
 }
 
-/// Whether a kind of operation writes or asserts `attribute` and `value`.
+/// Returns whether a kind of operation writes or asserts `attribute` and `value`.
 fn uses_value(kind: JobKind) -> bool {
     matches!(
         kind,

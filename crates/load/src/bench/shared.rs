@@ -9,24 +9,24 @@ use super::job::Jobs;
 /// State shared by the threads of a run.
 pub(crate) struct Run {
     pub jobs: Jobs,
-    /// The begin of the measured part.
+    /// Beginning of the measured part.
     pub begin: Instant,
-    /// Its length in nanoseconds.
+    /// Length of the measured part in nanoseconds.
     pub duration_ns: i64,
-    /// Time to wait for responses after it, in nanoseconds.
+    /// Time to wait for responses after the measured part, in nanoseconds.
     pub drain_ns: i64,
     /// Number of measured operations that may still be started.
     pub budget: Option<AtomicI64>,
-    /// Whether a thread has failed, so that all end.
+    /// Whether a thread has failed, so that all threads end.
     pub failed: AtomicBool,
-    /// Set if responses are awaited together.
+    /// The bundling of requests, if responses are awaited together.
     pub announcement: Option<Announcement>,
-    /// Open loop: nanoseconds between two operations of one thread.
+    /// Nanoseconds between two operations of one thread, in an open loop.
     pub interval_ns: Option<f64>,
 }
 
 impl Run {
-    /// Nanoseconds from the begin of the measured part; negative during the warm-up.
+    /// Nanoseconds from the beginning of the measured part; negative during the warm-up.
     pub fn now(&self) -> i64 {
         let now = Instant::now();
         match now.checked_duration_since(self.begin) {

@@ -1,4 +1,4 @@
-//! Tests load jobs against a small server that records requests.
+//! Tests of load jobs against a small server that records requests.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -15,20 +15,20 @@ use protocol::{
 use super::*;
 use crate::template::{Defines, Template};
 
-/// Behaviour of the server towards its clients.
+/// Behaviour of the test server towards its clients.
 #[derive(Clone, Copy, Default)]
 struct Manner {
-    /// Result code of all operations but searches and binds.
+    /// Result code of all operations except searches and binds.
     code: u16,
-    /// Entries found by a search.
+    /// Number of entries that a search finds.
     entries: usize,
-    /// Answers nothing after so many requests on a connection.
+    /// Number of requests on a connection after which the server stops answering.
     silent_after: Option<usize>,
-    /// Refuses connections after so many.
+    /// Number of connections after which the server refuses more.
     full_after: Option<usize>,
-    /// Closes a connection after so many requests.
+    /// Number of requests after which the server closes a connection.
     close_after: Option<usize>,
-    /// Name of the entries instead of the base.
+    /// Name of the returned entries instead of the base.
     other_name: bool,
 }
 
@@ -176,7 +176,7 @@ fn answer(message: &Message<'_>, manner: Manner, out: &mut Vec<u8>) {
     protocol::write_result(out, message.id, kind, &result, &[]);
 }
 
-/// Forty operations of a job.
+/// Runs forty operations of a job.
 fn options(server: &Small, mix: &str) -> Options {
     let mut options = Options::new(&server.url, Mix::parse(mix).unwrap());
     options.connections = 3;
@@ -297,7 +297,7 @@ fn binds_do_not_change_who_the_others_are() {
         .iter()
         .filter(|identity| *identity == "cn=admin")
         .count();
-    // Searches, modifies and the binds before the run.
+    // The requests are searches, modifies and the binds before the run.
     assert_eq!(as_admin, modifies + seen.operations["search"] as usize + 3);
     assert!((120..280).contains(&modifies), "{modifies}");
 }
@@ -500,7 +500,7 @@ fn responses_are_waited_for_together() {
     let report = run_quietly(&options);
     assert!(report.is_clean(), "{}", report.text());
     assert_eq!(report.operations, 40);
-    // The first request of each connection, and every fourth after it.
+    // The control comes with the first request of each connection, and every fourth after it.
     assert!(
         server.count("announced") >= 40 / 4,
         "{}",

@@ -1,4 +1,4 @@
-//! One entry as octets of each output, cut into pieces of bounded size.
+//! Entries as octets of each output, cut into pieces of bounded size.
 
 use protocol::ber;
 use protocol::ldif::LdifWriter;
@@ -15,7 +15,7 @@ const ADD_REQUEST: u8 = 0x68;
 pub(crate) struct Encoder<'a, F> {
     wanted: &'a Wanted,
     piece: Piece,
-    /// Takes a piece; false when no more are wanted.
+    /// Callback that takes a piece; `false` when no more are wanted.
     hand_on: F,
     unwanted: bool,
     /// Content octets of each attribute's values, for BER.
@@ -37,7 +37,7 @@ impl<'a, F: FnMut(Piece) -> bool> Encoder<'a, F> {
         }
     }
 
-    /// Hands on what is left; false when no more runs are wanted.
+    /// Passes on the remaining piece; `false` when no more runs are wanted.
     pub fn finish(mut self) -> bool {
         self.piece.last = true;
         !self.unwanted && (self.hand_on)(self.piece)
@@ -59,7 +59,7 @@ impl<'a, F: FnMut(Piece) -> bool> Encoder<'a, F> {
         }
     }
 
-    /// Hands the piece on when it is large.
+    /// Passes on the piece when it is large.
     fn cut(&mut self) {
         if self.piece.octets.iter().map(Vec::len).sum::<usize>() < PIECE_BYTES || self.unwanted {
             return;
@@ -68,7 +68,8 @@ impl<'a, F: FnMut(Piece) -> bool> Encoder<'a, F> {
         self.unwanted = !(self.hand_on)(full);
     }
 
-    /// Visits the values of an attribute, cutting pieces in between; `put` must append to them.
+    /// Visits the values of an attribute and passes on full pieces in between; `put` must append
+    /// values.
     fn values(&mut self, attribute: &Attribute<'_>, mut put: impl FnMut(&mut Vec<u8>, &[u8])) {
         match attribute.slices() {
             Some(values) => values.for_each(|value| put(&mut self.piece.octets[0], value)),
@@ -90,7 +91,8 @@ impl<'a, F: FnMut(Piece) -> bool> Encoder<'a, F> {
         writer.end_record(&mut self.piece.octets[0]);
     }
 
-    /// Lengths first, since BER writes them in front; then the values.
+    /// Writes an AddRequest: lengths are computed first, since BER writes them in front of the
+    /// values.
     fn ber(&mut self, entry: &Entry<'_>, in_message: bool) {
         self.lengths.clear();
         let mut list = 0;
@@ -156,7 +158,7 @@ impl<'a, F: FnMut(Piece) -> bool> Encoder<'a, F> {
     }
 }
 
-/// Octets of an element with this much content.
+/// Octets of an element with so much content.
 fn whole(content: usize) -> usize {
     ber::header_length(content) + content
 }
@@ -192,7 +194,7 @@ fn put_filter(out: &mut Vec<u8>, attribute: &str, kind: FilterKind, value: &[u8]
 }
 
 /// Appends an assertion value with the escapes of RFC 4515 §3; octets outside ASCII and control
-/// characters are escaped too, so that a line stays a line even when a character was cut.
+/// characters are escaped too, so that each filter stays on one line even when a character was cut.
 pub(crate) fn put_assertion(out: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
         if byte.is_ascii_graphic() && !matches!(byte, b'*' | b'(' | b')' | b'\\') || byte == b' ' {

@@ -1,16 +1,16 @@
-//! Pieces of output that threads hand to the writer, and the outputs that they are made for.
+//! Pieces of output that threads pass to the writer, and the kinds of outputs.
 
 use crate::template::GenerateError;
 
-/// Octets after which a piece is handed on.
+/// Octets after which a piece is passed on.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-/// How entries are written.
+/// The format of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// RFC 2849 content records, without a version line: slapadd takes it for an entry.
     Ldif {
-        /// Columns after which a line is folded; 0: never.
+        /// Column after which a line is folded; 0 for never.
         fold_columns: usize,
     },
     /// Concatenated LDAPMessages, each an AddRequest (RFC 4511 §4.7). Message ids count from 1 and
@@ -20,12 +20,12 @@ pub enum Format {
     BerRequests,
 }
 
-/// The filter that a filter list holds for every value.
+/// The filter written for every value in a filter list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKind {
-    /// `(uid=user.1)`
+    /// Equality: `(uid=user.1)`
     Equality,
-    /// `(uid=*)`
+    /// Presence: `(uid=*)`
     Presence,
     /// The first half of the value: `(uid=use*)`
     Initial,
@@ -39,7 +39,7 @@ pub enum FilterKind {
     LessOrEqual,
 }
 
-/// The outputs that are wanted, in the order of the fields of [`super::Outputs`].
+/// The wanted outputs, in the order of the fields of [`super::Outputs`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     pub entries: Option<Format>,
@@ -54,15 +54,15 @@ pub(crate) struct Wanted {
 pub(crate) struct Piece {
     /// Octets for each output, in the order of the fields of [`Wanted`].
     pub octets: [Vec<u8>; 5],
-    /// Entries that end in this piece.
+    /// Number of entries that end in this piece.
     pub entries: u64,
-    /// The run is over.
+    /// Whether the run of entries is complete.
     pub last: bool,
 }
 
-/// Why no more pieces come.
+/// The reason why no more pieces come.
 pub(crate) enum Stop {
-    /// The writer has gone away.
+    /// The writer has ended.
     Unwanted,
     /// The template describes an entry that cannot be made.
     Impossible(GenerateError),

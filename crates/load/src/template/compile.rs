@@ -1,4 +1,4 @@
-//! Resolves inheritance, attributes, tags and counts of a template that has been read.
+//! Compiling a template: resolves inheritance, attributes, tags and counts.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) fn plan(source: Source, options: &ParseOptions) -> Result<Plan, Templ
     Ok(plan)
 }
 
-/// Adds a branch before the first one that lacks an ancestor, for every such ancestor.
+/// Adds a branch for every missing ancestor, before the first branch below it.
 pub(crate) fn add_suffix_entries(plan: &mut Plan, suffixes: &[&str]) -> Result<(), TemplateError> {
     let allowed = suffixes
         .iter()
@@ -79,7 +79,7 @@ pub(crate) fn add_suffix_entries(plan: &mut Plan, suffixes: &[&str]) -> Result<(
     count(plan)
 }
 
-/// A branch further down makes this name itself; it is then moved in front, as parents precede.
+/// If a branch further down has this name, that branch is moved to the front: parents come first.
 fn later_branch(plan: &mut Plan, position: usize, key: &[String]) -> Result<bool, TemplateError> {
     for later in position + 1..plan.branches.len() {
         let definition = &plan.definitions[plan.branches[later]];
@@ -110,7 +110,7 @@ fn branch_source(name: String, line: u64) -> SourceDefinition {
 
 struct Resolver<'a> {
     source: &'a [SourceDefinition],
-    /// Lower-case template names.
+    /// Names of templates in lower case.
     names: BTreeMap<String, usize>,
     options: &'a ParseOptions,
 }
@@ -159,7 +159,8 @@ impl Resolver<'_> {
         Ok(definition)
     }
 
-    /// The definitions that lend their lines, the most distant first, itself last.
+    /// Returns the definitions whose lines are inherited, the most distant first, the definition
+    /// itself last.
     fn ancestry(&self, position: usize) -> Result<Vec<&SourceDefinition>, TemplateError> {
         let mut chain = vec![&self.source[position]];
         while let Some((line, name)) = &chain[chain.len() - 1].extends {
@@ -243,7 +244,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// The octets of a local file (`attr:< file:///path`).
+    /// Returns the octets of a local file (`attr:< file:///path`).
     fn url_value(&self, url: &str) -> Result<tag::Parsed, String> {
         if !self.options.file_urls {
             let why = "files are read only when asked for (--file-urls)";
@@ -262,7 +263,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Base64 that can be decoded now, or need not be made at all. True: the parts give octets.
+/// Decodes base64 now, or leaves out its encoding. Returns true when the parts give octets.
 fn decode_early(parts: &mut [Part]) -> Result<bool, String> {
     let [part] = parts else { return Ok(false) };
     match part {
@@ -284,7 +285,7 @@ fn decode_early(parts: &mut [Part]) -> Result<bool, String> {
     }
 }
 
-/// Lines that a branch has implicitly: object classes for the type of its RDN, and RDN values.
+/// Adds the implicit lines of a branch: object classes for the type of its RDN, and RDN values.
 fn implied_lines(
     branch: &SourceDefinition,
     ancestry: &[&SourceDefinition],
@@ -302,7 +303,7 @@ fn implied_lines(
         "ou" | "organizationalunitname" => &["top", "organizationalUnit"],
         "c" | "countryname" => &["top", "country"],
         "l" | "localityname" => &["top", "locality"],
-        // extensibleObject is auxiliary; a structural class is needed beside it.
+        // extensibleObject is auxiliary, so a structural class is needed beside it.
         "cn" if !ancestry.iter().any(|it| it.lines.iter().any(given)) => {
             &["top", "applicationProcess", "extensibleObject"]
         }
@@ -395,7 +396,7 @@ fn counts_globally(part: &Part) -> bool {
     }
 }
 
-/// SLAMD counts per attribute: the tags of one attribute take turns, from the first one's start.
+/// Numbers tags as SLAMD does: the tags of one attribute take turns, from the first one's start.
 fn share_counters(definition: &mut Definition) {
     for group in 0..definition.groups.len() {
         let mut counters: Vec<(&mut i64, &mut i64)> = Vec::new();
@@ -419,7 +420,7 @@ fn share_counters(definition: &mut Definition) {
     }
 }
 
-/// Fills in sizes of subtrees, occurrences and the total.
+/// Computes sizes of subtrees, numbers of occurrences and the total.
 fn count(plan: &mut Plan) -> Result<(), TemplateError> {
     let size = plan.definitions.len();
     let mut done = vec![None; size];
@@ -481,7 +482,8 @@ fn occurrences(
     Ok(())
 }
 
-/// A DN as comparable RDN texts, leaf first. Good enough to see that two branches are the same.
+/// Splits a DN into comparable texts of RDNs, leaf first: enough to see that two branches are
+/// equal.
 fn name_key(name: &str, line: u64) -> Result<Vec<String>, TemplateError> {
     let name = protocol::name::parse_name(name)
         .map_err(|problem| error(line, format!("expected a DN: {problem}")))?;
@@ -497,7 +499,7 @@ fn name_key(name: &str, line: u64) -> Result<Vec<String>, TemplateError> {
     Ok(name.rdns.iter().map(rdn).collect())
 }
 
-/// The first `count` RDNs of a DN.
+/// Returns the first `count` RDNs of a DN.
 pub(crate) fn leading(name: &str, count: usize) -> &str {
     match count.checked_sub(1).and_then(|last| commas(name).nth(last)) {
         Some(at) => &name[..at],
@@ -505,7 +507,7 @@ pub(crate) fn leading(name: &str, count: usize) -> &str {
     }
 }
 
-/// The last `count` RDNs of a DN.
+/// Returns the last `count` RDNs of a DN.
 pub(crate) fn trailing(name: &str, count: usize) -> &str {
     match commas(name).count().checked_sub(count) {
         Some(skipped) => ancestor(name, skipped + 1),
@@ -513,7 +515,7 @@ pub(crate) fn trailing(name: &str, count: usize) -> &str {
     }
 }
 
-/// A DN without its first `levels` RDNs.
+/// Returns a DN without its first `levels` RDNs.
 pub(crate) fn ancestor(name: &str, levels: usize) -> &str {
     match levels.checked_sub(1).map(|last| commas(name).nth(last)) {
         Some(Some(at)) => name[at + 1..].trim_start(),
@@ -522,7 +524,7 @@ pub(crate) fn ancestor(name: &str, levels: usize) -> &str {
     }
 }
 
-/// Positions of the commas between RDNs.
+/// Returns the positions of the commas between RDNs.
 fn commas(name: &str) -> impl Iterator<Item = usize> + '_ {
     let bytes = name.as_bytes();
     let mut quoted = false;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-/// Names given from outside (`--define NumUsers=1000`); they win over the template's own.
+/// Names defined by the caller (`--define NumUsers=1000`), which replace the template's own
+/// definitions.
 #[derive(Clone, Debug, Default)]
 pub struct Defines {
     values: BTreeMap<String, String>,
 }
 
 impl Defines {
-    /// No names.
+    /// Returns an empty set of names.
     pub fn new() -> Defines {
         Defines::default()
     }
@@ -20,10 +21,10 @@ impl Defines {
             .insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
     }
 
-    /// Reads one `name=value`.
+    /// Parses one `name=value`.
     ///
     /// # Errors
-    /// There is no `=`, or nothing before it.
+    /// The text has no `=`, or nothing before it.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         match text.split_once('=') {
             Some((name, value)) if !name.trim().is_empty() => {
@@ -34,12 +35,12 @@ impl Defines {
         }
     }
 
-    /// The text of a name in lower case; `None` when the name was not given.
+    /// Returns the value of a name in lower case; `None` when it is not defined.
     pub(crate) fn value(&self, lower_name: &str) -> Option<&str> {
         self.values.get(lower_name).map(String::as_str)
     }
 
-    /// Every name given, in lower case and in order.
+    /// Iterates over the defined names, in lower case and in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

@@ -5,9 +5,9 @@ use std::fmt;
 /// An error in a template, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
-    /// Line in the template, from 1; 0 when no line is to blame.
+    /// Line in the template, from 1; 0 when the error is of no line.
     pub line: u64,
-    /// The text that was expected, and the text that was found.
+    /// The expected and the actual text.
     pub message: String,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// The error `message` at a line of the template, counted from 1; 0 when no line is to blame.
+/// Returns the error `message` at a line of the template, from 1; 0 when the error is of no line.
 pub(crate) fn error(line: u64, message: impl Into<String>) -> TemplateError {
     TemplateError {
         line,
@@ -30,12 +30,12 @@ pub(crate) fn error(line: u64, message: impl Into<String>) -> TemplateError {
     }
 }
 
-/// An entry that the template describes cannot be made.
+/// The error of an entry that cannot be made, although the template describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateError {
     /// Line in the template.
     pub line: u64,
-    /// The reason, for people.
+    /// The reason, as text for people.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The values of one entry: lines and tags become octets.
+//! Making the values of one entry: lines and tags become octets.
 
 use super::compile::{ancestor, leading, trailing};
 use super::error::GenerateError;
@@ -7,32 +7,33 @@ use super::model::{Condition, Definition, Line, Part, Plan};
 use crate::number::{put_formatted, put_number};
 use crate::random::{Random, put_uuid};
 
-/// One value, or all values of a `<loop>`, of the entry that is being made.
+/// One value of the current entry, or all values of a `<loop>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
-    /// Range of the frame's arena.
+    /// Range of the value in the frame's arena.
     Value { start: usize, end: usize },
-    /// Made anew whenever it is visited, from the random sequence as it stood at this line.
+    /// Values of a `<loop>`, made anew at each visit from the state of the random sequence at this
+    /// line.
     Loop { line: usize, random: Random },
 }
 
-/// The entry being made at one depth of the tree; kept while its descendants are made.
+/// The current entry at one depth of the tree, kept while its descendants are made.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub definition: usize,
-    /// Position in depth-first order.
+    /// Position of the entry in depth-first order.
     pub index: u64,
     /// Position among the entries of the same run below the same parent.
     pub ordinal: u64,
-    /// Position among all entries of this definition; only when a line counts globally.
+    /// Position among all entries of this definition; used when a line counts globally.
     pub serial: u64,
     pub random: Random,
-    /// Key of this entry's random sequence; its children's keys derive from it.
+    /// Key of the entry's random sequence; its children's keys derive from it.
     pub key: u64,
     pub dn: String,
-    /// Octets of all values but those of loops.
+    /// Octets of all values except those of loops.
     pub arena: Vec<u8>,
-    /// By group of the definition; may be longer than the definition has groups.
+    /// Values by group of the definition; may be longer than the definition has groups.
     pub items: Vec<Vec<Item>>,
 }
 
@@ -51,7 +52,7 @@ impl Frame {
         }
     }
 
-    /// First value of a group; none when it has none or a loop makes them.
+    /// Returns the first value of a group; `None` when it has none or a loop makes them.
     fn first(&self, group: usize) -> Option<&[u8]> {
         match self.items.get(group)?.first()? {
             Item::Value { start, end } => Some(&self.arena[*start..*end]),
@@ -73,7 +74,7 @@ impl Frame {
     }
 }
 
-/// Makes the values of the frame whose `definition`, `random` and counts are set.
+/// Makes the values of the frame, whose `definition`, `random` and counts are set.
 pub(crate) fn fill(
     plan: &Plan,
     ancestors: &[Frame],
@@ -95,7 +96,7 @@ pub(crate) fn fill(
             fill_line(plan, ancestors, frame, position, line, value)?;
         }
         if position == definition.rdn_complete_after && !definition.is_branch {
-            // A condition may have dropped a line; a later one may still bring the value.
+            // A condition may have dropped a line; a later line may still give the value.
             let _ = name_entry(definition, ancestors, frame);
         }
     }
@@ -118,7 +119,7 @@ fn fill_line(
             line: position,
             random: frame.random,
         });
-        // The sequence goes on elsewhere, so that a longer loop changes nothing after it.
+        // The sequence continues elsewhere, so that a longer loop changes no value after it.
         frame.random.bits();
         return Ok(());
     }
@@ -170,7 +171,7 @@ fn hold(conditions: &[Condition], frame: &mut Frame) -> bool {
     })
 }
 
-/// Builds the DN (RFC 4514) from the RDN's attributes and the parent.
+/// Builds the DN (RFC 4514) from the RDN's attributes and the parent's DN.
 fn name_entry(
     definition: &Definition,
     ancestors: &[Frame],
@@ -204,7 +205,7 @@ fn name_entry(
     Ok(())
 }
 
-/// Values that tags may refer to while a value is made.
+/// Values to which tags may refer while a value is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Values<'a> {
     pub plan: &'a Plan,
@@ -369,12 +370,12 @@ fn length(random: &mut Random, least: usize, most: usize) -> usize {
     }
 }
 
-/// One character alone is no base64: six bits do not make an octet.
+/// Returns the length without a single last character of base64: its six bits make no octet.
 fn whole_base64(count: usize) -> usize {
     if count % 4 == 1 { count - 1 } else { count }
 }
 
-/// `+1 ddd ddd dddd`
+/// Appends `+1 ddd ddd dddd`.
 fn put_telephone(out: &mut Vec<u8>, random: &mut Random) {
     out.extend_from_slice(b"+1");
     for digits in [3, 3, 4] {
@@ -394,7 +395,7 @@ fn put_name(out: &mut Vec<u8>, name: &str, underscores: bool) {
     }
 }
 
-/// The first so many characters; octets where the value is no text.
+/// Returns the first `count` characters; octets where the value is no text.
 fn first_characters(value: &[u8], count: usize) -> &[u8] {
     if value.len() <= count {
         return value;

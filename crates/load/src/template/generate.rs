@@ -6,7 +6,7 @@ use super::expand::{self, Frame, Item, Values};
 use super::model::Plan;
 use crate::random::{Random, mix};
 
-/// Makes the entries of a template. Cheap to clone; any number of threads may use one.
+/// Generator of a template's entries. Cheap to clone; any number of threads may use one.
 #[derive(Clone, Debug)]
 pub struct Generator {
     template: Template,
@@ -14,22 +14,22 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Makes the entries of a template; equal templates and seeds make equal entries.
+    /// Returns the generator of a template; equal templates and seeds make equal entries.
     pub fn new(template: Template, seed: u64) -> Generator {
         Generator { template, seed }
     }
 
-    /// The template.
+    /// The template of the generator.
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// Every entry the template describes.
+    /// Number of entries that the template describes.
     pub fn total_entries(&self) -> u64 {
         self.template.total_entries()
     }
 
-    /// Makes the entries `from..to` (positions in depth-first order) and gives them to `sink`.
+    /// Makes the entries `from..to` (positions in depth-first order) and passes them to `sink`.
     pub fn generate_range<E: From<GenerateError>>(
         &self,
         from: u64,
@@ -60,16 +60,16 @@ struct Walk<'a, S> {
     plan: &'a Plan,
     from: u64,
     to: u64,
-    /// One for each depth reached so far.
+    /// One frame for each depth reached so far.
     frames: Vec<Frame>,
-    /// Scratch for one value.
+    /// Buffer for one value.
     value: Vec<u8>,
     sink: S,
 }
 
 impl<S> Walk<'_, S> {
-    /// Visits the subtree of one entry, whose own position is `base`. The recursion is as deep as
-    /// templates are nested, at most `model::DEPTH_MAX`.
+    /// Visits the subtree of one entry with position `base`. The depth of the recursion is that of
+    /// nested templates, at most `model::DEPTH_MAX`.
     fn subtree<E: From<GenerateError>>(
         &mut self,
         definition: usize,
@@ -129,7 +129,7 @@ impl<S> Walk<'_, S> {
     }
 }
 
-/// How many entries of `definition` stand before position `base` in depth-first order.
+/// Number of entries of `definition` before position `base` in depth-first order.
 fn serial(plan: &Plan, ancestors: &[Frame], definition: usize, base: u64) -> u64 {
     let in_subtree = |of: usize| plan.occurrences[of][definition];
     let top = ancestors.first().map_or(base, |frame| frame.index);
@@ -156,7 +156,7 @@ fn serial(plan: &Plan, ancestors: &[Frame], definition: usize, base: u64) -> u64
     sum
 }
 
-/// One generated entry, borrowed for the duration of the call that hands it out.
+/// A generated entry, borrowed during the call of `sink`.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     values: Values<'a>,
@@ -168,12 +168,12 @@ impl<'a> Entry<'a> {
         self.values.frame.index
     }
 
-    /// The name, RFC 4514.
+    /// DN of the entry (RFC 4514).
     pub fn dn(&self) -> &'a str {
         &self.values.frame.dn
     }
 
-    /// The template's name; for a branch its DN as spelled.
+    /// Name of the template; for a branch the DN as spelled.
     pub fn template(&self) -> &'a str {
         &self.values.plan.definitions[self.values.frame.definition].name
     }
@@ -195,14 +195,14 @@ impl<'a> Entry<'a> {
             })
     }
 
-    /// The attribute of this description, compared without case.
+    /// Returns the attribute with this description, compared without case.
     pub fn attribute(&self, description: &str) -> Option<Attribute<'a>> {
         self.attributes()
             .find(|it| it.description.eq_ignore_ascii_case(description))
     }
 }
 
-/// One attribute of a generated entry with all its values.
+/// An attribute of a generated entry with all its values.
 #[derive(Clone, Copy)]
 pub struct Attribute<'a> {
     description: &'a str,
@@ -216,7 +216,7 @@ impl<'a> Attribute<'a> {
         self.description
     }
 
-    /// The values when no `<loop>` makes any of them: plain slices, no work.
+    /// Returns the values as slices, unless a `<loop>` makes any of them.
     pub fn slices(&self) -> Option<impl Iterator<Item = &'a [u8]> + Clone + use<'a>> {
         let arena = &self.values.frame.arena;
         let looped = self
@@ -230,7 +230,7 @@ impl<'a> Attribute<'a> {
         (!looped).then(|| self.items.iter().map(slice))
     }
 
-    /// The first value, unless a `<loop>` makes it.
+    /// Returns the first value, unless a `<loop>` makes it.
     pub fn first(&self) -> Option<&'a [u8]> {
         match self.items.first() {
             Some(Item::Value { start, end }) => Some(&self.values.frame.arena[*start..*end]),
@@ -238,7 +238,7 @@ impl<'a> Attribute<'a> {
         }
     }
 
-    /// How many values [`Attribute::for_each`] visits.
+    /// Number of values that [`Attribute::for_each`] visits.
     pub fn value_count(&self) -> u64 {
         let definition = &self.values.plan.definitions[self.values.frame.definition];
         let count = |item: &Item| match item {
@@ -250,8 +250,8 @@ impl<'a> Attribute<'a> {
         self.items.iter().map(count).sum()
     }
 
-    /// Visits the values in order. Values of a `<loop>` are made one after the other, so a group
-    /// of ten million members needs no memory; visiting again gives the same values.
+    /// Visits the values in order. Values of a `<loop>` are made one after another, so a group of
+    /// ten million members needs no memory; another visit gives the same values.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8])) {
         let definition = &self.values.plan.definitions[self.values.frame.definition];
         let mut value = Vec::new();

@@ -13,7 +13,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("streets", include_str!("../../data/streets")),
 ];
 
-/// First and last names, walked together so that pairs stay unique.
+/// First and last names, combined so that pairs stay unique.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     pub first: Arc<[Vec<u8>]>,
@@ -28,7 +28,8 @@ impl Names {
         })
     }
 
-    /// The pair with this number: first name, last name, and how often all pairs were used up.
+    /// Returns the pair with this number: first name, last name, and how often all pairs were used
+    /// up.
     pub fn pair(&self, number: u64) -> (&[u8], &[u8], u64) {
         let (first, last) = (self.first.len() as u64, self.last.len() as u64);
         let at = number % first;
@@ -39,7 +40,7 @@ impl Names {
     }
 }
 
-/// The lines of a file; an absolute path, one below the given folders, or a shipped list.
+/// Returns the lines of a file: an absolute path, one below the given folders, or a shipped list.
 pub(crate) fn lines(path: &str, options: &ParseOptions) -> Result<Arc<[Vec<u8>]>, String> {
     let bytes = octets(path, options)?;
     let trimmed = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();
@@ -54,7 +55,7 @@ pub(crate) fn lines(path: &str, options: &ParseOptions) -> Result<Arc<[Vec<u8>]>
     Ok(lines.into())
 }
 
-/// The whole of a file, looked for in the same places.
+/// Returns the content of a file, looked for in the same places as by [`lines`].
 pub(crate) fn octets(path: &str, options: &ParseOptions) -> Result<Vec<u8>, String> {
     let mut candidates = vec![Path::new(path).to_path_buf()];
     if Path::new(path).is_relative() && !options.folders.is_empty() {

@@ -1,13 +1,13 @@
 //! The MakeLDIF template language of SLAMD and OpenDJ.
 //!
-//! A template says which entries a directory holds: branches, and below them any number of
-//! entries made from templates. `parse.rs` reads the text, `tag.rs` the tags inside a line,
-//! `compile.rs` resolves names and counts, `generate.rs` makes entries, `expand.rs` their values.
+//! A template describes the entries of a directory: branches, and below them any number of entries
+//! made from templates. `parse.rs` parses the text, `tag.rs` the tags inside a line, `compile.rs`
+//! resolves names and counts, `generate.rs` makes entries, `expand.rs` their values.
 //!
 //! Invariants:
 //! - entries stand in depth-first order, so a parent always precedes its children;
-//! - an entry depends on (seed, template, ordinals on its path) and on nothing made before it,
-//!   so any range can be made again by any number of threads.
+//! - an entry depends on (seed, template, ordinals on its path) and on no entry made before it, so
+//!   any range can be made again by any number of threads.
 
 mod compile;
 mod defines;
@@ -29,19 +29,19 @@ pub use error::{GenerateError, TemplateError};
 pub use generate::{Attribute, Entry, Generator};
 pub use options::ParseOptions;
 
-/// A template that has been read and checked. Cloning is cheap.
+/// A compiled template. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Template {
     plan: Arc<model::Plan>,
 }
 
 impl Template {
-    /// Reads a template; `defines` win over its own definitions.
+    /// Compiles a template; `defines` replace its own definitions.
     pub fn parse(text: &str, defines: &Defines) -> Result<Template, TemplateError> {
         Template::parse_with(text, defines, &ParseOptions::default())
     }
 
-    /// Reads a template with options.
+    /// Compiles a template with options.
     pub fn parse_with(
         text: &str,
         defines: &Defines,
@@ -56,7 +56,7 @@ impl Template {
     /// Adds entries for ancestors of branches that no branch makes itself.
     ///
     /// With `suffixes`, only ancestors at or below one of these names (as spelled) are added;
-    /// with none, every ancestor is: `ou=oracle,dc=com` then begins with an entry `dc=com`.
+    /// without any, every ancestor is: `ou=oracle,dc=com` then begins with an entry `dc=com`.
     pub fn with_suffix_entries(self, suffixes: &[&str]) -> Result<Template, TemplateError> {
         let mut plan = (*self.plan).clone();
         compile::add_suffix_entries(&mut plan, suffixes)?;
@@ -65,7 +65,7 @@ impl Template {
         })
     }
 
-    /// Every entry the template describes.
+    /// Number of entries that the template describes.
     pub fn total_entries(&self) -> u64 {
         self.plan.total
     }
@@ -76,17 +76,18 @@ impl Template {
         self.plan.attributes()
     }
 
-    /// The names that the template defines or uses, in lower case and in order.
+    /// Names that the template defines or uses, in lower case and in order.
     pub fn known_names(&self) -> &[String] {
         &self.plan.known_names
     }
 
-    /// Names given as [`Defines`] that the template neither defines nor uses: likely typing errors.
+    /// Names given as [`Defines`] that the template neither defines nor uses: probable typing
+    /// errors.
     pub fn unused_defines(&self) -> &[String] {
         &self.plan.unused_defines
     }
 
-    /// The branches' names as spelled, in the order in which they are made.
+    /// Names of the branches as spelled, in the order in which they are made.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
         self.plan
             .branches

@@ -1,20 +1,21 @@
-//! A template after compilation: definitions, lines and tags with every name resolved.
+//! A compiled template: definitions, lines and tags with every name resolved.
 
 use std::sync::Arc;
 
 use super::lists::Names;
 use crate::number::NumberFormat;
 
-/// Nesting of templates below templates that is accepted.
+/// Number of levels to which templates may be nested.
 pub(crate) const DEPTH_MAX: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// Branches and templates; children always refer to templates.
     pub definitions: Vec<Definition>,
-    /// Positions of the branches in `definitions`, in the order in which they are made.
+    /// Indexes of the branches in `definitions`, in the order in which they are made.
     pub branches: Vec<usize>,
-    /// `occurrences[a][b]`: entries of definition b in one subtree made from a, a included.
+    /// `occurrences[a][b]`: number of entries of definition b in one subtree made from a, a
+    /// included.
     pub occurrences: Vec<Vec<u64>>,
     pub total: u64,
     pub unused_defines: Vec<String>,
@@ -43,10 +44,10 @@ impl Plan {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
-    /// A branch's DN as spelled; a template's name.
+    /// DN of a branch as spelled; name of a template.
     pub name: String,
     pub is_branch: bool,
-    /// Line of the definition.
+    /// Line of the definition in the text.
     pub line: u64,
     /// Key of this definition in the random sequence of its entries.
     pub key: u64,
@@ -55,12 +56,12 @@ pub(crate) struct Definition {
     pub lines: Vec<Line>,
     /// Groups whose first values make the RDN; empty for a branch.
     pub rdn: Vec<usize>,
-    /// The line after which the RDN's values can be known.
+    /// The line after which the RDN's values are known.
     pub rdn_complete_after: usize,
     pub children: Vec<Child>,
-    /// Entries in one subtree made from this definition, itself included.
+    /// Number of entries in one subtree made from this definition, the top included.
     pub subtree: u64,
-    /// A line counts over the whole template, not within one parent.
+    /// Whether a line counts over the whole template, not within one parent.
     pub counts_globally: bool,
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct Group {
 pub(crate) struct Child {
     pub definition: usize,
     pub count: u64,
-    /// Sets runs of one template below one parent apart in the random sequence.
+    /// Key that separates runs of one template below one parent in the random sequence.
     pub key: u64,
 }
 
@@ -84,20 +85,20 @@ pub(crate) struct Line {
     /// Line in the template; 0 when implied by a branch.
     pub number: u64,
     pub group: usize,
-    /// The text is base64 of the value (`attr::`).
+    /// Whether the text is base64 of the value (`attr::`).
     pub base64: bool,
-    /// All must hold, or the entry goes without this line.
+    /// Conditions that must all hold, or the entry lacks this line.
     pub conditions: Vec<Condition>,
     pub parts: Vec<Part>,
-    /// One value for each number of this inclusive range (`<loop:a:b>`).
+    /// Inclusive range of numbers, with one value for each (`<loop:a:b>`).
     pub repeat: Option<(i64, i64)>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Condition {
-    /// Holds with this probability (0 to 1).
+    /// A condition that holds with this probability (0 to 1).
     Presence(f64),
-    /// The attribute has (or has not) this value, or any value.
+    /// A condition that the attribute has, or lacks, this value or any value.
     Attribute {
         group: Option<usize>,
         value: Option<Vec<u8>>,
@@ -108,24 +109,24 @@ pub(crate) enum Condition {
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Text(Vec<u8>),
-    /// `start + ordinal * step`, where the ordinal counts within the parent or over all.
+    /// The number `start + ordinal * step`, where the ordinal counts within the parent or over all.
     Sequential {
         start: i64,
         step: i64,
         within_parent: bool,
     },
-    /// A length between the two, drawn from the set.
+    /// Characters drawn from the set, with a length between the two.
     Characters {
         set: Arc<[u8]>,
         least: usize,
         most: usize,
     },
-    /// Base64 of random octets; `padding` complete the last group of four.
+    /// Base64 of random octets; `padding` completes the last group of four.
     Base64Characters {
         least: usize,
         most: usize,
     },
-    /// Random octets (an `attr:: <random:base64:n>` line, made without the detour over base64).
+    /// Random octets of an `attr:: <random:base64:n>` line, made without encoding them in base64.
     Octets {
         least: usize,
         most: usize,
@@ -149,7 +150,7 @@ pub(crate) enum Part {
     FirstName(Names),
     LastName(Names),
     Rdn,
-    /// The entry's own DN (`components` 0), its first or (negative) last components.
+    /// The entry's own DN (`components` 0), or its first or (negative) last components.
     Dn {
         components: i64,
         underscores: bool,
@@ -160,7 +161,7 @@ pub(crate) enum Part {
         underscores: bool,
     },
     ParentAttribute(String),
-    /// First value of an earlier attribute, cut to so many characters.
+    /// The first value of an earlier attribute, cut to so many characters.
     Reference {
         group: Option<usize>,
         length: usize,

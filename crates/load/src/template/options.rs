@@ -1,15 +1,15 @@
-//! Options of reading a template.
+//! Options of compiling a template.
 
 use std::path::PathBuf;
 
-/// How a template is read.
+/// The options of compiling a template.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions {
-    /// Folders in which `<file:…>` and `attr:< file:…` look for relative paths, in this order;
-    /// after them come the lists shipped with Pando.
+    /// Folders in which `<file:…>` and `attr:< file:…` look for relative paths, in this order; the
+    /// lists shipped with Pando follow.
     pub folders: Vec<PathBuf>,
-    /// Accept `attr:< file:///…` lines.
+    /// Whether `attr:< file:///…` lines are accepted.
     pub file_urls: bool,
-    /// Number as SLAMD does: the `<sequential>` tags of one attribute share one counter.
+    /// Whether tags count as in SLAMD: the `<sequential>` tags of one attribute share one counter.
     pub slamd_counters: bool,
 }

@@ -1,15 +1,16 @@
-//! From text to definitions and lines; names, counts and tags are resolved later.
+//! Parsing of a template's text into definitions and lines; names, counts and tags are resolved
+//! later.
 //!
-//! Blank lines and trailing spaces mean nothing: a definition ends where the next begins. So the
-//! template printed in Oracle's paper, a blank line after every line, means what it says.
+//! Blank lines and trailing spaces are ignored: a definition ends where the next begins. So the
+//! template printed in Oracle's paper, with a blank line after every line, is read as meant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::defines::Defines;
 use super::error::{TemplateError, error};
 
-/// Bytes that names of definitions may add to a line: a definition of twice the one before it, time
-/// and again, would make a line of any length out of a short template.
+/// Octets that names of definitions may add to a line: a chain of definitions, each twice the one
+/// before it, would make a line of any length out of a short template.
 const GROWTH_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Source {
@@ -19,7 +20,7 @@ pub(crate) struct Source {
 }
 
 pub(crate) struct SourceDefinition {
-    /// A branch's DN or a template's name.
+    /// DN of a branch or name of a template.
     pub name: String,
     pub is_branch: bool,
     pub line: u64,
@@ -45,11 +46,11 @@ pub(crate) struct SourceLine {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueForm {
-    /// `attr: text`
+    /// Text: `attr: text`
     Text,
-    /// `attr:: base64`
+    /// Base64: `attr:: base64`
     Base64,
-    /// `attr:< url`
+    /// URL: `attr:< url`
     Url,
 }
 
@@ -85,11 +86,11 @@ pub(crate) fn source(text: &str, defines: &Defines) -> Result<Source, TemplateEr
 
 struct Reader<'a> {
     defines: &'a Defines,
-    /// Lower-case name to text.
+    /// Text of each defined name, by name in lower case.
     defined: BTreeMap<String, String>,
     used: BTreeSet<String>,
     definitions: Vec<SourceDefinition>,
-    /// The last definition can take more lines.
+    /// Whether the last definition can take more lines.
     open: bool,
 }
 
@@ -248,8 +249,8 @@ fn first_bracket(text: &str) -> Option<usize> {
     (1..bytes.len()).find(|&at| bytes[at] == b']' && bytes[at - 1] != b'\\')
 }
 
-/// The text behind a keyword (given in lower case), without the spaces around it; `None` if the
-/// text begins otherwise.
+/// Returns the text behind a keyword (given in lower case), without the spaces around it; `None` if
+/// the text does not begin with the keyword.
 fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
     head.eq_ignore_ascii_case(word)
@@ -331,7 +332,7 @@ fn attribute_line(number: u64, text: &str) -> Result<SourceLine, TemplateError> 
     })
 }
 
-/// An attribute type's name or OID with options (RFC 4512 §2.5).
+/// Returns whether a text is an attribute type's name or OID with options (RFC 4512 §2.5).
 fn is_description(text: &str) -> bool {
     let legal =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b';' | b'_');

@@ -7,12 +7,12 @@ use super::model::{Condition, Group, Part};
 use super::options::ParseOptions;
 use crate::number::NumberFormat;
 
-/// Characters one tag may make.
+/// Number of characters that one tag may make.
 const LENGTH_MAX: usize = 1 << 28;
-/// Tags inside tags (only `<base64:…>` holds others).
+/// Levels of tags inside tags (only `<base64:…>` contains others).
 const NESTING_MAX: usize = 4;
 
-/// Names that a tag may refer to.
+/// Names to which a tag may refer.
 pub(crate) struct Scope<'a> {
     /// Attributes on earlier lines.
     pub groups: &'a [Group],
@@ -78,7 +78,8 @@ fn flush(literal: &mut Vec<u8>, parts: &mut Vec<Part>) {
     }
 }
 
-/// Where the bracket opened at `at` is closed; brackets of the same kind may be nested.
+/// Returns the position at which the bracket opened at `at` is closed; brackets of the same kind
+/// may be nested.
 fn closing(bytes: &[u8], at: usize, open: u8) -> Result<usize, String> {
     let close = if open == b'<' { b'>' } else { b'}' };
     let mut depth = 0usize;
@@ -106,7 +107,7 @@ fn closing(bytes: &[u8], at: usize, open: u8) -> Result<usize, String> {
     ))
 }
 
-/// Drops the backslashes of escapes.
+/// Removes the backslashes of escapes.
 fn unescape(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -128,7 +129,7 @@ fn group(name: &str, scope: &Scope<'_>) -> Option<usize> {
         .position(|group| group.description.eq_ignore_ascii_case(name.trim()))
 }
 
-/// `{attr}` or `{attr:length}`.
+/// Parses `{attr}` or `{attr:length}`.
 fn reference(inner: &str, scope: &Scope<'_>) -> Result<Part, String> {
     let (name, length) = match inner.split_once(':') {
         Some((name, length)) => (name, number::<usize>(length)?),
@@ -313,7 +314,7 @@ fn random_tag(text: &str, arguments: &[&str]) -> Result<Part, String> {
         "numeric" if rest.len() < 2 => characters(b"0123456789"),
         "numeric" => number_range(text, rest),
         "chars" => {
-            // The set itself may hold colons, so the lengths are taken from the right.
+            // The set itself may contain colons, so the lengths are taken from the right.
             let body = text
                 .split_once(':')
                 .map(|(_, body)| body)
@@ -366,7 +367,8 @@ fn lengths(arguments: &[&str]) -> Result<(usize, usize), String> {
     Ok((least, most))
 }
 
-/// `numeric:low:high`, `numeric:low:high:digits` (SLAMD) or `numeric:low:high:pattern` (OpenDJ).
+/// Parses `numeric:low:high`, `numeric:low:high:digits` (SLAMD) or `numeric:low:high:pattern`
+/// (OpenDJ).
 fn number_range(text: &str, rest: &[&str]) -> Result<Part, String> {
     let (low, high) = (number::<i64>(rest[0])?, number::<i64>(rest[1])?);
     if low > high {
@@ -382,7 +384,7 @@ fn number_range(text: &str, rest: &[&str]) -> Result<Part, String> {
     Ok(Part::Number { low, high, format })
 }
 
-/// `<file:path>` or `<file:path:sequential>`.
+/// Parses `<file:path>` or `<file:path:sequential>`.
 fn file_tag(text: Option<&str>, scope: &Scope<'_>) -> Result<Part, String> {
     let text = text.ok_or("expected <file:path>")?;
     let (path, sequential) = match text.rsplit_once(':') {
@@ -396,7 +398,7 @@ fn file_tag(text: Option<&str>, scope: &Scope<'_>) -> Result<Part, String> {
     })
 }
 
-/// `<list:a,b:2>` as SLAMD writes it, `<list:a:b;2>` as OpenDJ does; a comma decides.
+/// Parses `<list:a,b:2>` as in SLAMD or `<list:a:b;2>` as in OpenDJ; a comma decides.
 fn list_tag(text: &str) -> Result<Part, String> {
     let (separator, mark) = if text.contains(',') {
         (',', ':')

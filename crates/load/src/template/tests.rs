@@ -4,7 +4,7 @@ use super::*;
 
 const APPENDIX_C: &str = include_str!("../../../../examples/oid-appendix-c.template");
 
-/// The entries as lines: `dn: …` and `attribute: value`.
+/// Returns the entries as lines: `dn: …` and `attribute: value`.
 fn entries_of(template: Template, seed: u64, from: u64, to: u64) -> Vec<Vec<String>> {
     let mut out = Vec::new();
     let made: Result<(), GenerateError> =
@@ -36,7 +36,7 @@ fn parse_with(text: &str, options: &ParseOptions) -> Template {
     Template::parse_with(text, &Defines::new(), options).unwrap()
 }
 
-/// All entries below the branch `dc=com`, whose template `T` has these lines.
+/// Returns all entries below the branch `dc=com`, whose template `T` has these lines.
 #[track_caller]
 fn below(count: u64, lines: &str) -> Vec<Vec<String>> {
     let template = parse(&format!(
@@ -47,7 +47,8 @@ fn below(count: u64, lines: &str) -> Vec<Vec<String>> {
     entries
 }
 
-/// One value of the attribute `x` of the one entry of a template `cn: <sequential>` and `line`.
+/// Returns one value of the attribute `x` of the only entry of a template `cn: <sequential>` and
+/// `line`.
 #[track_caller]
 fn value(line: &str) -> String {
     let entries = below(1, &format!("cn: <sequential>\n{line}\n"));
@@ -568,7 +569,7 @@ proptest::proptest! {
             let total = template.total_entries().min(3);
             let made: Result<(), GenerateError> =
                 Generator::new(template, 0).generate_range(0, total, |_| Ok(()));
-            // An entry may be impossible, but it must say so.
+            // An entry may be impossible to make, but that must be an error.
             drop(made);
         }
     }
