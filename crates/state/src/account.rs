@@ -50,7 +50,7 @@ pub struct Policing {
     pub default: Option<Name>,
 }
 
-/// An entry to which a policy applies.
+/// An entry to which a policy applies, with its state.
 #[derive(Debug, Clone)]
 pub struct Account {
     /// The policy that holds for the account.
@@ -112,15 +112,15 @@ impl Policing {
         Ok(Some(Account { policy, state }))
     }
 
-    /// The former passwords of an entry; values that do not have the form of §5.3.5 are skipped.
+    /// Returns the former passwords of an entry; values without the form of §5.3.5 are skipped.
     pub fn former_passwords(&self, schema: &Schema, view: &EntryView<'_>) -> Vec<Vec<u8>> {
         let values = values_of(schema, view, self.types.history).into_iter();
-        // time "#" syntax "#" length "#" data
+        // The form is time "#" syntax "#" length "#" data.
         let data = |value: &[u8]| value.splitn(4, |it| *it == b'#').nth(3).map(<[u8]>::to_vec);
         values.filter_map(data).collect()
     }
 
-    /// Whether no entry of this database has a policy.
+    /// Returns whether no entry of this database has a policy.
     #[inline]
     pub fn is_idle(&self, schema: &Schema) -> bool {
         self.default.is_none() && schema.numbers_of(self.types.subentry).is_empty()

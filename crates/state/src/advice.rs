@@ -4,8 +4,8 @@ use crate::stop::Stop;
 use crate::view::View;
 use store::{Advice, IndexKind};
 
-/// The indexes that would find the entries of a filter, by attribute; empty if there is one already
-/// or none can help.
+/// Returns the indexes that would find the entries of a filter, by attribute; empty if complete
+/// ones do already or none can help.
 pub fn indexes(
     context: &View<'_>,
     filter: &schema::Filter,
@@ -19,13 +19,13 @@ pub fn indexes(
     Ok(named.collect())
 }
 
-/// The indexes that would help, as texts.
+/// Returns the missing indexes as texts.
 pub fn texts(context: &View<'_>, filter: &schema::Filter) -> Result<Vec<String>, Stop> {
     let text = |(attribute, kind): &(String, IndexKind)| format!("{attribute} {}", kind.name());
     Ok(indexes(context, filter)?.iter().map(text).collect())
 }
 
-/// A sentence for a diagnostic message; empty if no index can help.
+/// Returns a clause for a diagnostic message; empty if no index can help.
 pub fn sentence(context: &View<'_>, filter: &schema::Filter) -> Result<String, Stop> {
     let texts = texts(context, filter)?;
     if texts.is_empty() {

@@ -29,13 +29,14 @@ pub struct Applied {
     pub reclaimed: u32,
 }
 
-/// Whether the place in the order of a configuration change is final.
+/// Whether the change of configuration in a record has its final place in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
-    /// It is not: the change is refused if this node would have to wait for an index, or to read
-    /// very many entries.
+    /// The place is not final: the change is refused if this node would have to wait for an index,
+    /// or to read very many entries.
     First,
-    /// The record was executed before, here or on another copy; its cost no longer matters.
+    /// The place is final: the record was executed before, here or on another copy, whatever it
+    /// costs.
     Again,
 }
 
@@ -92,7 +93,7 @@ pub fn apply(
                 reclaimed,
             })
         }
-        // An unusable configuration is the client's mistake; the whole change is undone.
+        // An unusable configuration is the client's error; the whole change is undone.
         Err(Failure::Configuration(text)) => {
             let refusal = Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text);
             Ok(taken_back(record, refusal))
@@ -101,7 +102,7 @@ pub fn apply(
     }
 }
 
-/// The result of a record that was undone completely, for this reason.
+/// Returns the result of a record that was undone completely, for this reason.
 fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
     Applied {
         results: vec![Done::from(refusal.into_result()); record.units.len()],

@@ -80,7 +80,7 @@ pub fn require_of_virtual(
     require_of(context, entry, condition, now_s)
 }
 
-/// The filter in a control value, resolved and narrowed to what the subject may search.
+/// Returns the filter in a control value, resolved and narrowed to what the subject may search.
 fn filter(context: &View<'_>, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
     match control::Assertion::decode(condition) {
         Ok(decoded) => {

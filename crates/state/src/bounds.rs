@@ -1,26 +1,26 @@
-//! How much one write does at once, and how much is kept: numbers of the state machine.
+//! Bounds on the work of one write and on the length of the history, equal on every node.
 
-/// Bounds of execution. All copies of a directory have the default ones, or their states differ;
-/// tests make them smaller, to look at what happens beyond.
+/// Bounds of execution. Every copy of a directory uses the default ones, or their states differ;
+/// tests lower them to reach the code behind a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Groups that the deletion of an entry changes at once: an entry in more of them is detached,
-    /// and leaves them bit by bit.
+    /// Groups that the deletion of an entry changes at once: an entry in more groups is detached,
+    /// and later writes remove it from them.
     pub left_groups: usize,
-    /// Entries that the write of a rename looks at by itself: enough to change 512 groups, or to
-    /// find 4,096 entries below the renamed one in no group.
+    /// Entries that the write of a rename reads itself: enough to change 512 groups, or to find
+    /// 4,096 entries below the renamed one in no group.
     pub renamed_entries: u32,
-    /// Entries up to which a subtree is removed at once: other writes wait that long.
+    /// Entries of a subtree up to which it is removed at once; other writes wait meanwhile.
     pub deleted_entries: usize,
-    /// Entries looked at for one change of the schema where no index tells which of them have the
+    /// Entries read for one change of the schema where no index tells which of them have the
     /// attribute or class.
     pub examined_entries: usize,
-    /// Changes that the history keeps. A follower that is further behind compares entries instead.
+    /// Changes that the history keeps. A follower further behind compares entries instead.
     pub history_changes: u64,
 }
 
 impl Bounds {
-    /// Bounds that tests reach with few entries.
+    /// Bounds for tests, reached with few entries.
     pub const SMALL: Bounds = Bounds {
         left_groups: 8,
         renamed_entries: 64,

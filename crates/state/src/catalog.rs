@@ -12,7 +12,7 @@ use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
 use store::{EntryId, IndexSet};
 
-/// The name of the subschema subentry (RFC 4512 §4.2).
+/// Text of the name of the subschema subentry (RFC 4512 §4.2).
 pub const SUBSCHEMA_NAME: &str = "cn=Subschema";
 /// Base of the monitor's entries, which are not stored.
 pub const MONITOR_NAME: &str = "cn=monitor";
@@ -32,7 +32,7 @@ pub fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
 pub struct Catalog {
     /// The schema in force.
     pub schema: Schema,
-    /// Stored definitions that contradict the schema and are not in force, in words. A change that
+    /// Stored definitions that contradict the schema and are not in force, as text. A change that
     /// would add one is refused; definitions stored by earlier builds remain until they are
     /// removed.
     pub schema_conflicts: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Catalog {
     pub indexes: IndexSet,
     /// Whether rows of indexes are still to be added or removed.
     pub indexing: bool,
-    /// Values of `pandoIndexRebuild` with their attributes; another value requests another rebuild.
+    /// Values of `pandoIndexRebuild` by attribute; another value requests another rebuild.
     pub index_marks: Vec<(String, String)>,
     /// Version of the first snapshot that is complete for all indexes in `indexes` marked as ready.
     pub least_version: u64,
@@ -53,9 +53,9 @@ pub struct Catalog {
     pub hidden: NumberSet,
     /// The limits of searches by subject, a setting of the node.
     pub limits: LimitSettings,
-    /// How much one write does at once, and how much is kept.
+    /// Bounds of one write and of the history.
     pub bounds: Bounds,
-    /// Attribute types that the program uses by itself.
+    /// Attribute types that the server uses itself.
     pub known: Knowledge,
     /// Attribute types whose values are computed when they are read.
     pub computed: Computed,
@@ -65,7 +65,7 @@ pub struct Catalog {
     pub administrator: Option<Administrator>,
     /// The name of the configuration, `cn=config`.
     pub config: Name,
-    /// The name of the subschema subentry (RFC 4512 §4.2).
+    /// The resolved name of the subschema subentry (RFC 4512 §4.2).
     pub subschema: Name,
     /// The name of the monitor, `cn=monitor`.
     pub monitor: Name,
@@ -88,7 +88,7 @@ pub struct Catalog {
     pub has_subentries: bool,
     /// Rules for unique values and for numbers given to new entries.
     pub rules: Rules,
-    /// How to find the password policy of an entry.
+    /// Data for finding the password policy of an entry.
     pub policing: Policing,
 }
 
@@ -97,16 +97,16 @@ pub struct Catalog {
 pub struct NamingContext {
     /// The name, resolved.
     pub name: Name,
-    /// The name as it was spelled.
+    /// Name of the naming context, as spelled.
     pub spelled: String,
 }
 
-/// The identity that may do everything.
+/// The administrator's identity, which every access rule lets pass.
 #[derive(Debug, Clone)]
 pub struct Administrator {
     /// The name, resolved.
     pub name: Name,
-    /// The name as it was spelled.
+    /// Name of the administrator, as spelled.
     pub spelled: String,
     /// The entry below `cn=config` that holds the password.
     pub entry: EntryId,
@@ -124,7 +124,7 @@ pub fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
 }
 
 impl Catalog {
-    /// This catalog with a schema that has additional attribute numbers.
+    /// Returns this catalog with a schema that has additional attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);
         self.indexes.schema = schema.clone();
@@ -132,14 +132,14 @@ impl Catalog {
         self
     }
 
-    /// The naming context in which a name lies; `None` if there is none.
+    /// Returns the naming context in which a name lies; `None` if there is none.
     pub fn context_of(&self, name: &Name) -> Option<&NamingContext> {
         self.contexts
             .iter()
             .find(|context| name.is_within(&context.name))
     }
 
-    /// Whether the name is that of a naming context.
+    /// Returns whether the name is that of a naming context.
     pub fn is_context(&self, name: &Name) -> bool {
         self.contexts.iter().any(|context| context.name == *name)
     }
@@ -148,10 +148,10 @@ impl Catalog {
 /// Treatment of values that name a deleted entry: `pandoDeletedMember`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeletedMembers {
-    /// They are removed.
+    /// The values are removed.
     #[default]
     Remove,
-    /// They stay, as texts.
+    /// The values stay, as texts.
     Keep,
     /// Deleting the entry is refused.
     Refuse,

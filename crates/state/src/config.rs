@@ -1,13 +1,13 @@
 //! The configuration entries below `cn=config`, which must be equal on every node. Read from a
 //! snapshot into a [`Catalog`].
 //!
-//! | entry | what it holds |
+//! | entry | content |
 //! |---|---|
-//! | `cn=config` | the naming contexts, who may act as others, the password policy, secrets |
-//! | `cn=administrator,cn=config` | who may do everything, and the password |
+//! | `cn=config` | the naming contexts, the proxies, the password policy, secrets |
+//! | `cn=administrator,cn=config` | the administrator's name and password |
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
-//! | `cn=…,cn=rules,cn=config` | values no two entries share, numbers new entries get |
+//! | `cn=…,cn=rules,cn=config` | unique values, and numbers for new entries |
 
 use crate::account::Policing;
 use crate::bounds::Bounds;
@@ -116,7 +116,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     })
 }
 
-/// Whether there may be entries of a class, according to the index.
+/// Returns whether there may be entries of a class, according to the index.
 fn may_have_class(
     snapshot: &Snapshot<'_>,
     indexes: &IndexSet,
@@ -130,7 +130,7 @@ fn may_have_class(
     Ok(store::plan(snapshot, indexes, &filter, &everywhere)?.estimate() > 0)
 }
 
-/// The values of a setting that is an attribute of `cn=config`.
+/// Returns the values of a setting that is an attribute of `cn=config`.
 fn config_texts(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
@@ -227,7 +227,7 @@ fn children<'s>(
             entries.push((id, view));
         }
     }
-    // By id, which is the order in which they were added.
+    // The order by id is that of adding.
     entries.sort_by_key(|(id, _)| *id);
     Ok(entries)
 }
@@ -263,7 +263,8 @@ fn load_schema(snapshot: &Snapshot<'_>, base: Schema) -> Result<(Schema, Vec<Str
             }
         }
     }
-    // All definitions at once, so that a file may refer to another, in any order of adding.
+    // All definitions are added at once, so that a file may refer to another, in any order of
+    // adding.
     let (schema, kept) = base
         .extended_keeping(&definitions)
         .map_err(|error| Failure::Configuration(error.to_string()))?;
@@ -478,8 +479,8 @@ pub fn rebuild_indexes(
     Ok(())
 }
 
-/// Adapts the store's indexes to the configuration. New ones are built in the background; indexes
-/// in both remain.
+/// Adapts the store's indexes to the configuration. New ones are built in the background; unchanged
+/// ones remain.
 pub fn apply_indexes(batch: &mut Batch<'_>, next: &Catalog) -> Result<(), Failure> {
     batch.set_schema(next.schema.clone());
     let (wanted, states) = {

@@ -1,5 +1,5 @@
-//! Fuzz bodies: any bytes may come, nothing panics, and what decodes encodes to something that
-//! decodes to the same.
+//! Fuzz bodies: no bytes cause a panic, and a decoded value encodes to bytes that decode to an
+//! equal value.
 
 pub use crate::history::fuzz::row as history_row;
 
@@ -7,7 +7,7 @@ use crate::record::{decode, encode};
 use crate::write::Record;
 use schema::Schema;
 
-/// Records of the log.
+/// Decodes records of the log.
 pub fn record(bytes: &[u8]) {
     let schema = Schema::standard();
     let Ok(decoded) = decode(bytes, &schema) else {

@@ -1,8 +1,8 @@
 //! Permission to change one entry: every write carries one, so no write is made without a decision.
 //!
-//! Invariant: for a client there is one way to a grant, [`Grant::decide`], which asks the access
-//! rules, and a grant applies to one entry. The other two are for the server's own writes, and for
-//! writes read from the log, which were decided before.
+//! Invariant: [`Grant::decide`], which asks the access rules, is a client's only way to a grant,
+//! and a grant applies to one entry. The other two constructors are for the server's own writes,
+//! and for writes read from the log, which were decided before.
 
 use crate::stop::Stop;
 use crate::view::View;
@@ -37,12 +37,12 @@ impl Grant {
         Ok(Grant { by, name })
     }
 
-    /// Permission for a write of the server itself, in the name `by`.
+    /// Returns the permission for a write of the server itself, in the name `by`.
     pub fn of_server(by: String, name: Name) -> Grant {
         Grant { by, name }
     }
 
-    /// Permission for a write read from the log, decided before it was logged.
+    /// Returns the permission for a write read from the log, decided before it was logged.
     pub fn recorded(by: String, name: Name) -> Grant {
         Grant { by, name }
     }
@@ -52,7 +52,7 @@ impl Grant {
         &self.by
     }
 
-    /// The entry that may be changed.
+    /// Name of the entry that may be changed.
     pub fn name(&self) -> &Name {
         &self.name
     }

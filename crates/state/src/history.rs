@@ -13,8 +13,8 @@ use crate::time;
 use protocol::control::ChangeType;
 use store::{Batch, EntryId, Snapshot};
 
-/// Old rows that one record may remove, whatever it changed; more than one, so that the number
-/// comes down. A record of many changes may remove as many.
+/// Number of old rows that any record may remove; more than one, so that their number falls. A
+/// record of many changes may remove as many.
 const TRIM_MIN: u32 = 4;
 
 /// Time since which this database has its own history: cookies of earlier times are foreign.
@@ -60,12 +60,12 @@ pub struct Change<'a> {
     pub kind: ChangeType,
     /// The entry that was changed.
     pub entry: EntryId,
-    /// The facts that the entry itself does not tell any more.
+    /// The facts that the entry itself does not show any more.
     pub detail: Detail<'a>,
 }
 
 impl Change<'_> {
-    /// Whether an entry was added.
+    /// Returns whether an entry was added.
     pub fn is_add(&self) -> bool {
         self.kind == ChangeType::Add
     }
@@ -74,40 +74,40 @@ impl Change<'_> {
 /// Details of a change that the changed directory no longer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail<'a> {
-    /// None: the entry shows everything.
+    /// No details: the entry shows everything.
     None,
-    /// The entry is gone.
+    /// The entry was deleted.
     Gone {
-        /// Its entryUUID.
+        /// entryUUID of the entry.
         uuid: [u8; 16],
-        /// Its DN.
+        /// DN of the entry.
         name: &'a str,
     },
-    /// The entry is gone with everything below it: that is still stored, or said to be reclaimed by
-    /// later changes.
+    /// The entry was detached with all its subordinates. They are still stored, or later changes
+    /// report them as reclaimed.
     Subtree {
-        /// Its entryUUID.
+        /// entryUUID of the top entry.
         uuid: [u8; 16],
-        /// Its DN.
+        /// DN of the top entry.
         name: &'a str,
     },
-    /// What was left of an entry that went with the subtree of `top` is removed. No news to those
-    /// who were told of the subtree.
+    /// The rest of an entry in the deleted subtree of `top` was removed. Followers that know the
+    /// deletion of the subtree need not hear of it.
     Reclaimed {
         /// The deleted entry above the reclaimed one.
         top: EntryId,
         /// The entryUUID of the reclaimed entry.
         uuid: [u8; 16],
-        /// The DN before the change.
+        /// DN of the reclaimed entry.
         name: &'a str,
     },
     /// The entry was renamed.
     Was {
-        /// The DN before the change.
+        /// DN before the rename.
         name: &'a str,
         /// The superior before the change.
         superior: EntryId,
-        /// Whether it had children and got another superior.
+        /// Whether the entry had children and got another superior.
         moved_subtree: bool,
     },
 }
@@ -129,7 +129,7 @@ pub struct Mark {
 }
 
 impl Recorder {
-    /// The present position, for [`rewind`](Self::rewind).
+    /// Returns the present position, for [`rewind`](Self::rewind).
     pub fn mark(&self) -> Mark {
         Mark {
             bytes: self.changes.len(),
@@ -145,7 +145,7 @@ impl Recorder {
         self.moved = mark.moved;
     }
 
-    /// Number of changes so far, which is the counter of the next one's change sequence number.
+    /// Number of changes so far: the counter of the next change sequence number.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -217,7 +217,7 @@ impl Recorder {
     /// while more than `kept` changes follow them.
     ///
     /// # Errors
-    /// What the store says, and a row that cannot be read.
+    /// The errors of the store; a row that cannot be read.
     pub fn store(
         self,
         batch: &mut Batch<'_>,
@@ -260,7 +260,7 @@ pub fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
     Ok(batch.delete_meta(META_MOVED)?)
 }
 
-/// Begins the history of a database without one, whose present content is its first state.
+/// Begins the history of a database that has none; its present content is the first state.
 fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Failure> {
     let before = time_in(&batch.snapshot(), META_TIME)?.filter(|it| *it < time_us);
     if let Some(before) = before {
@@ -299,7 +299,7 @@ fn trim(batch: &mut Batch<'_>, first: u64, most: u32) -> Result<(), Failure> {
 /// Fields of a row that apply to all its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
-    /// Number of its first change since the history began.
+    /// Number of the row's first change since the history began.
     pub ordinal: u64,
     /// The log position of the record.
     pub position: u64,
@@ -412,7 +412,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Place of a change.
+/// A change with its positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occasion {
     /// The place of the change in the order of all changes.
@@ -480,7 +480,7 @@ impl Extent {
     }
 }
 
-/// Moment of the last change in a snapshot.
+/// Returns the moment of the last change in a snapshot.
 pub fn newest(snapshot: &Snapshot<'_>) -> Result<Moment, Failure> {
     Ok(match last_row(snapshot)? {
         Some((time_us, header)) => Moment {
@@ -494,7 +494,7 @@ pub fn newest(snapshot: &Snapshot<'_>) -> Result<Moment, Failure> {
     })
 }
 
-/// Whether the history has a change, or its beginning, at exactly this moment.
+/// Returns whether the history has a change, or its beginning, at exactly this moment.
 pub fn knows(snapshot: &Snapshot<'_>, moment: Moment) -> Result<bool, Failure> {
     let row = snapshot.history_from(moment.time_us).next().transpose()?;
     Ok(match row {

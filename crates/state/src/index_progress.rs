@@ -2,7 +2,7 @@
 
 use store::IndexState;
 
-/// `ready`, or the work under way; `last` is the greatest entry id.
+/// Returns `ready`, or the work in progress; `last` is the greatest entry id.
 pub fn text(state: &IndexState, last: u64) -> String {
     if !state.dropping.is_empty() {
         return format!("removing {}", state.dropping);

@@ -56,7 +56,7 @@ pub struct Knowledge {
     pub schema_object_classes: Known,
 }
 
-/// The names of [`Knowledge`], in the order in which a new database numbers them.
+/// Names of the types in [`Knowledge`], in the order in which a new database numbers them.
 pub const STORED: [&str; 17] = [
     "objectClass",
     "structuralObjectClass",
@@ -111,7 +111,8 @@ impl Knowledge {
     }
 }
 
-/// A schema whose dictionary numbers every type in [`STORED`], with the dictionary rows to store.
+/// Returns a schema whose dictionary numbers every type in [`STORED`], with the dictionary rows to
+/// store.
 pub fn numbered(schema: &Schema) -> (Schema, Vec<schema::DictionaryRow>) {
     let mut schema = schema.clone();
     let mut rows = Vec::new();
@@ -159,7 +160,7 @@ pub struct Computed {
     pub collective_exclusions: TypeId,
     /// `subtreeSpecification` (RFC 3672).
     pub subtree_specification: TypeId,
-    /// Change sequence number of the last change of all; in naming contexts.
+    /// Change sequence number of the newest change in the directory; in naming contexts.
     pub context_csn: TypeId,
     /// A short value that differs after each change of the entry.
     pub etag: TypeId,
@@ -170,12 +171,12 @@ pub struct Computed {
 }
 
 impl Computed {
-    /// Whether the type is `memberOf` or `isMemberOf`.
+    /// Returns whether the type is `memberOf` or `isMemberOf`.
     pub fn is_membership(&self, type_id: TypeId) -> bool {
         type_id == self.member_of || type_id == self.is_member_of
     }
 
-    /// Whether values of the type are never stored, so that no index of them can exist.
+    /// Returns whether values of the type are never stored, so that no index of them can exist.
     pub fn is_computed(&self, type_id: TypeId) -> bool {
         self.is_membership(type_id)
             || [
@@ -224,7 +225,7 @@ pub fn class_filter(schema: &Schema, class: &str) -> schema::Filter {
     })
 }
 
-/// The values of an attribute, which may not have a number in this database yet.
+/// Returns the values of an attribute, which may not have a number in this database yet.
 pub fn texts_of(schema: &Schema, view: &EntryView<'_>, attribute: &str) -> Vec<String> {
     let setting = schema.attribute_type(attribute);
     let numbers = setting.map_or(&[][..], |it| schema.numbers_of(it));

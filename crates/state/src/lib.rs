@@ -1,10 +1,10 @@
-//! The replicated state machine: what a record does to the directory.
+//! The replicated state machine: the effect of a record on the directory.
 //!
 //! Invariants:
 //! - execution (`execute/`) is a function of the state and the record: nothing here reads a clock,
 //!   draws random numbers, starts a thread or knows a setting of a node;
-//! - who looks at entries has a [`view::View`]: it hands out entries narrowed to one subject, and
-//!   the snapshot is private there.
+//! - operations read entries through a [`view::View`], which returns them narrowed to one subject;
+//!   its snapshot is private.
 
 pub mod account;
 pub mod advice;

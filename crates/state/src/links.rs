@@ -66,7 +66,7 @@ pub fn require(context: &View<'_>, filter: &Filter) -> Result<(), Stop> {
     }
 }
 
-/// Which assertions to replace; all of them are checked.
+/// The assertions to replace; all of them are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     Nothing,
@@ -76,7 +76,7 @@ enum Which {
     Computed,
 }
 
-/// Whether the filter has assertions about links, which is rare.
+/// Returns whether the filter has assertions about links, which is rare.
 fn mentions_links(context: &View<'_>, filter: &Filter) -> bool {
     match filter {
         Filter::And(parts) => parts.iter().any(|it| mentions_links(context, it)),

@@ -80,8 +80,8 @@ impl MatchedValues {
         put_partial_attribute(out, text, kept.into_iter());
     }
 
-    /// The normal forms of which a value must equal one to match, without duplicates. `None` if the
-    /// items on the attribute are not all equality, or are too many.
+    /// Returns the normal forms of which a value must equal one to match, without duplicates.
+    /// `None` if the items on the attribute are not all equality, or are too many.
     pub fn equal_to(&self, number: AttributeNumber) -> Option<Vec<&[u8]>> {
         let mut forms = Vec::new();
         for item in self.items.iter() {
@@ -100,7 +100,7 @@ impl MatchedValues {
         (forms.len() <= LOOKED_UP_MAX).then_some(forms)
     }
 
-    /// Whether a value matches the filter.
+    /// Returns whether a value matches the filter.
     pub fn matches(
         &self,
         schema: &Schema,
@@ -116,8 +116,8 @@ impl MatchedValues {
     }
 }
 
-/// Resolves an item. An equality on objectClass stands here for the value itself, not, as in the
-/// filter of a search, for its subclasses too.
+/// Resolves an item. An equality on objectClass means the value itself here, not, as in the filter
+/// of a search, also its subclasses.
 fn resolve(schema: &Schema, item: &Given<'_>, now_s: &dyn Fn() -> i64) -> Filter {
     let resolved = schema.resolve_filter_with(item, now_s);
     let Given::Equality { value, .. } = item else {

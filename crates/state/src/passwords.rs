@@ -1,14 +1,14 @@
-//! How many passwords an entry may have, and where none may stand.
+//! Bounds on the passwords of an entry, and attributes in names that may not be passwords.
 
 use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::{ResolvedRdn, TypeId};
 
-/// Values of userPassword in one entry, those with options included, and new ones in one request.
-/// Each may be a verification of its own when somebody binds.
+/// Values of userPassword in one entry, those with options included, and new ones in one request. A
+/// bind may verify each of them.
 pub const VALUES_MAX: usize = 8;
 
-/// Refuses a password in a name: names are for everybody, and their values are stored as they are
+/// Refuses a password in a name: every client may read names, and their values are stored as
 /// spelled, neither checked nor hashed.
 pub fn refuse_in_name(rdn: &ResolvedRdn, password_type: TypeId) -> Result<(), Stop> {
     let mut types = rdn.values.iter().map(|(it, _)| it.type_id);

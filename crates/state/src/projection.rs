@@ -137,12 +137,12 @@ impl Projection {
         }
     }
 
-    /// Whether names of attributes are wanted without their values.
+    /// Returns whether names of attributes are wanted without their values.
     pub fn is_types_only(&self) -> bool {
         self.types_only
     }
 
-    /// Nothing but the name is wanted.
+    /// Returns whether nothing but the name is wanted.
     fn nothing(&self) -> bool {
         !self.all_user
             && !self.all_operational
@@ -302,7 +302,7 @@ impl Projection {
         Ok(())
     }
 
-    /// The selected sets with more than `members_max` members.
+    /// Returns the selected sets with more than `members_max` members.
     pub fn large_sets<'k>(
         &self,
         catalog: &'k Catalog,
@@ -322,8 +322,8 @@ impl Projection {
         Ok(selected.collect())
     }
 
-    /// The members of a dynamic group; `None` if they are not selected or the entry is no such
-    /// group.
+    /// Returns the members of a dynamic group; `None` if they are not selected or the entry is not
+    /// a dynamic group.
     pub fn described(
         &self,
         catalog: &Catalog,
@@ -336,15 +336,16 @@ impl Projection {
         entry.description()
     }
 
-    /// The computed types to return, without members of dynamic groups if these are sent in parts.
+    /// Returns the computed types to return, without members of dynamic groups if these are sent in
+    /// parts.
     fn computed_but(&self, catalog: &Catalog, members_max: u64) -> impl Iterator<Item = &TypeId> {
         let member = catalog.computed.member;
         let in_parts = members_max != u64::MAX;
         (self.computed.iter()).filter(move |it| !in_parts || **it != member)
     }
 
-    /// Whether a stored attribute is returned with all its values. A range replaces them if `*`
-    /// selects the attribute; if its name does, both are returned.
+    /// Returns whether a stored attribute is returned with all its values. A range replaces them if
+    /// `*` selects the attribute; if its name does, both are returned.
     fn selects(&self, known: &KnownAttribute) -> bool {
         let by_kind = match known.operational {
             true => self.all_operational,
@@ -389,7 +390,8 @@ impl Projection {
         Ok(())
     }
 
-    /// The selected attributes stored in an entry, with their entries in the dictionary.
+    /// Iterates over the selected attributes stored in an entry, with their entries in the
+    /// dictionary.
     fn selected<'s, 'a>(
         &'s self,
         catalog: &'s Catalog,
@@ -430,8 +432,8 @@ impl Projection {
     }
 }
 
-/// Appends those values of a set that have these normal forms. Matched values mostly ask for few
-/// values, which are looked up without reading the others.
+/// Appends those values of a set that have these normal forms. Matched values filters mostly ask
+/// for few values, which are looked up without reading the others.
 fn write_equal(
     entry: &VisibleEntry<'_, '_>,
     set: &LinkedSet,

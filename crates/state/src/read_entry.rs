@@ -8,12 +8,12 @@ use protocol::control::ReadEntryRequest;
 use protocol::{OwnedControl, ResultCode, control, oid};
 
 /// Maximum number of values of one attribute in a copy, unless the update itself adds them. A
-/// control is part of one response, made while other writes wait, so it cannot be sent in parts as
-/// the entries of a search can.
+/// control is part of one response, made while other writes wait, so it cannot be sent in parts
+/// like the entries of a search.
 const VALUES_MAX: u64 = 10_000;
 
-/// The response control: the attributes of the entry that the control selects and the subject may
-/// see.
+/// Returns the response control with the attributes of the entry that the control selects and the
+/// subject may see.
 pub fn control(
     context: &View<'_>,
     entry: &VisibleEntry<'_, '_>,

@@ -1,7 +1,7 @@
 //! Records as bytes, for the log: everything needed to execute their writes.
 //!
 //! Attribute names are text, resolved under the schema that the database has at that position of
-//! the order, which is the schema they were resolved under at first.
+//! the order, the same under which they were first resolved.
 //!
 //! Invariants:
 //! - an encoded record decodes to equal writes;
@@ -94,7 +94,7 @@ type Describe<'d> = &'d dyn Fn(&str) -> Result<Description, DescribeError>;
 /// Decodes a record. Its attribute types must be known to `schema`.
 ///
 /// # Errors
-/// A text that says what is wrong.
+/// A text that describes the error.
 pub fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
     decode_by(bytes, &|text| schema.describe(text))
 }
@@ -102,7 +102,7 @@ pub fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
 /// Like [`decode`], resolving descriptions with `describe`.
 ///
 /// # Errors
-/// A text that says what is wrong.
+/// A text that describes the error.
 pub fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String> {
     let mut input = Input(bytes);
     let version = input.take(1)?[0];
@@ -267,7 +267,7 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
     }
 }
 
-/// Decodes a field of the options; `false` if the tag is none of theirs.
+/// Decodes a field of the options; `false` if the tag is not one of an option.
 fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) -> bool {
     if !(field::ADMINISTRATOR..=field::COUNTS_PASSWORDS).contains(&tag) {
         return false;

@@ -45,7 +45,7 @@ pub fn refuse_if_referral(
     }))
 }
 
-/// The URLs of a referral object without their labels (RFC 3296 §2.1).
+/// Returns the URLs of a referral object without their labels (RFC 3296 §2.1).
 pub fn urls<'e>(entry: &'e VisibleEntry<'_, '_>) -> impl Iterator<Item = &'e str> {
     let values = entry.internal_values_of_ref();
     values
@@ -55,7 +55,7 @@ pub fn urls<'e>(entry: &'e VisibleEntry<'_, '_>) -> impl Iterator<Item = &'e str
         .map(|text| text.split(' ').next().unwrap_or(text))
 }
 
-/// The text of a DN in front of its last `depth` RDNs, without the comma.
+/// Returns the text of a DN in front of its last `depth` RDNs, without the comma.
 pub fn leading_rdns(text: &str, depth: usize) -> &str {
     let Ok(name) = parse_name(text) else {
         return "";
@@ -73,7 +73,7 @@ pub fn leading_rdns(text: &str, depth: usize) -> &str {
     text.get(..end).unwrap_or("")
 }
 
-/// The LDAP URL of a referral to an entry: the URL's own DN, or else the referral object's,
+/// Returns the LDAP URL of a referral to an entry: the URL's own DN, or else the referral object's,
 /// preceded by the remaining RDNs. Its scope is that of the search; attributes and filter are left
 /// out, extensions stay (RFC 3296 §5.2). A URL of another scheme is returned unchanged.
 pub fn with_name(url: &str, at: &str, below: &str, scope: Option<Scope>) -> String {

@@ -18,9 +18,9 @@ pub const RULES_NAME: &str = "cn=rules,cn=config";
 /// All rules; usually there are none.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// Rules about values that no two entries may share.
+    /// Rules about unique values.
     pub unique: Vec<Unique>,
-    /// Rules about numbers that new entries are given.
+    /// Rules about numbers for new entries.
     pub numbers: Vec<Numbers>,
 }
 
@@ -29,11 +29,11 @@ pub struct Rules {
 pub struct Unique {
     /// The attribute types whose values are compared.
     pub types: SmallVec<[TypeId; 2]>,
-    /// The entries that the rule is about.
+    /// The subtrees whose entries the rule governs.
     pub place: Place,
 }
 
-/// A rule that a new entry of a class gets a number that no other entry had before.
+/// A rule that a new entry of a class gets a number that no entry ever had.
 #[derive(Debug, Clone)]
 pub struct Numbers {
     /// The attribute type that gets the number.
@@ -44,7 +44,7 @@ pub struct Numbers {
     pub ranges: Vec<NumberRange>,
     /// A value that requests a number, as a missing value does.
     pub request: Option<Vec<u8>>,
-    /// The entries that the rule is about.
+    /// The subtrees whose new entries the rule governs.
     pub place: Place,
 }
 
@@ -53,7 +53,7 @@ pub struct Numbers {
 pub struct Place(pub Vec<Name>);
 
 impl Place {
-    /// Whether the rule applies to an entry of this name.
+    /// Returns whether the rule applies to an entry of this name.
     pub fn covers(&self, name: &Name) -> bool {
         self.0.is_empty() || self.0.iter().any(|base| name.is_within(base))
     }
@@ -88,7 +88,7 @@ impl Rules {
     }
 }
 
-/// Refuses two rules with a number in common, which would be given twice.
+/// Refuses two rules with a number in common, which could be given twice.
 fn refuse_overlap(schema: &Schema, rules: &[Numbers]) -> Result<(), Failure> {
     for (at, rule) in rules.iter().enumerate() {
         let others = &rules[at + 1..];
@@ -115,7 +115,7 @@ impl Reader<'_> {
         texts_of(self.schema, self.view, attribute)
     }
 
-    /// The object classes of rules that the entry has, in lower case.
+    /// Returns the object classes of rules that the entry has, in lower case.
     fn classes(&self) -> Vec<String> {
         let mut classes = self.texts("objectClass");
         classes.iter_mut().for_each(|it| it.make_ascii_lowercase());

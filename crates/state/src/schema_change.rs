@@ -16,7 +16,7 @@ use protocol::Filter;
 use schema::{AttributeType, MatchingRule, ObjectClass, Schema, Truth, TypeId};
 use store::{EntryId, Region, RegionScope, Snapshot};
 
-/// One difference that entries may stand against.
+/// A difference between two schemas that stored entries may violate.
 struct Difference<'s> {
     /// Description of the difference.
     what: String,
@@ -29,11 +29,11 @@ struct Difference<'s> {
 /// Condition under which an entry violates a difference.
 enum Concern {
     All,
-    /// It has more than one value of a type.
+    /// The entry has more than one value of a type.
     Several(TypeId),
-    /// It has an empty value of a type.
+    /// The entry has an empty value of a type.
     Empty(TypeId),
-    /// None of its classes allows this type any more; the type's OID.
+    /// No class of the entry allows this type any more; the type's OID.
     Disallowed(String),
 }
 
@@ -48,8 +48,8 @@ pub fn check(
     if before.schema.is_same(next) {
         return Ok(());
     }
-    // Indexes that the configuration defines, whether complete or not: completeness differs between
-    // nodes.
+    // These are the indexes that the configuration defines, complete or not: completeness differs
+    // between nodes.
     let wanted = match config::wanted_indexes(snapshot, next, &after.known) {
         // An unusable configuration is refused later, when the indexes are adapted to it.
         Err(Failure::Configuration(_)) => Vec::new(),
@@ -136,8 +136,9 @@ fn of_type<'s>(
     });
 }
 
-/// Whether values are compared differently. A rule added where there was none does not change the
-/// values, but may change the order of an index; a rule with equal normal forms changes nothing.
+/// Returns whether values are compared differently. A rule added where there was none does not
+/// change the values, but may change the order of an index; a rule with equal normal forms changes
+/// nothing.
 fn is_other_rule(old: Option<&MatchingRule>, new: Option<&MatchingRule>, is_indexed: bool) -> bool {
     match (old, new) {
         (None, Some(_)) => is_indexed,
@@ -200,7 +201,7 @@ fn of_class<'s>(
     }
 }
 
-/// Adds the differences that a class of another kind makes for the entries that have it.
+/// Adds the differences that a changed kind of class makes for the entries that have it.
 fn of_kind<'s>(old: &'s ObjectClass, new: &ObjectClass, out: &mut Vec<Difference<'s>>) {
     let name = old.name();
     if old.structural_alone && !new.structural_alone && new.kind == old.kind {
@@ -225,7 +226,7 @@ fn of_kind<'s>(old: &'s ObjectClass, new: &ObjectClass, out: &mut Vec<Difference
     }
 }
 
-/// A filter for the entries with an object class.
+/// Returns a filter for the entries with an object class.
 fn members_of(class: &str) -> Filter<'_> {
     Filter::Equality {
         attribute: "objectClass",
@@ -238,7 +239,7 @@ fn oids<'s>(schema: &'s Schema, types: &[TypeId]) -> Vec<&'s str> {
     types.iter().map(of).collect()
 }
 
-/// The name of an entry that violates a difference; `None` if there is none.
+/// Returns the name of an entry that violates a difference; `None` if there is none.
 fn find(
     context: &View<'_>,
     next: &Schema,

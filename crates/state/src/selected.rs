@@ -12,7 +12,7 @@ const LISTED_MAX: usize = 8;
 
 /// A type that a set can hold: one with a small number.
 pub trait Numbered: Copy {
-    /// The number behind the name.
+    /// Number of the type.
     fn number(self) -> u16;
 }
 
@@ -62,13 +62,13 @@ impl<T> Default for Selected<T> {
 }
 
 impl<T: Numbered> Selected<T> {
-    /// Whether the set has no member.
+    /// Returns whether the set has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
         matches!(self.numbers, Numbers::Listed { count: 0, .. })
     }
 
-    /// Whether the set has this member.
+    /// Returns whether the set has this member.
     #[inline]
     pub fn contains(&self, it: T) -> bool {
         match &self.numbers {
@@ -80,7 +80,7 @@ impl<T: Numbered> Selected<T> {
         }
     }
 
-    /// Adds a member; does nothing if it is there already.
+    /// Adds a member; a present one changes nothing.
     #[inline]
     pub fn insert(&mut self, it: T) {
         if self.contains(it) {
@@ -132,7 +132,7 @@ impl<T: Numbered> Extend<T> for Selected<T> {
     }
 }
 
-/// Index of the word in the table, and the bit in it.
+/// Returns the index of the word in the table, and the bit in it.
 fn place(number: u16) -> (usize, u64) {
     (usize::from(number / 64), 1 << (number % 64))
 }

@@ -24,7 +24,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with a code and a diagnostic message.
+    /// Returns a refusal with a code and a diagnostic message.
     pub fn new(code: ResultCode, diagnostic: impl Into<String>) -> Refusal {
         Refusal {
             code,
@@ -41,7 +41,7 @@ impl Refusal {
         self
     }
 
-    /// The refusal as a result to send.
+    /// Returns the refusal as a result to send.
     pub fn into_result(self) -> LdapResult {
         LdapResult {
             code: self.code,
@@ -81,7 +81,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A file outside the store could not be read or written.
+    /// Returns the failure to read or write a file outside the store.
     pub fn file(what: impl Into<String>, source: std::io::Error) -> Failure {
         Failure::File {
             what: what.into(),
@@ -91,7 +91,8 @@ impl Failure {
 }
 
 impl Failure {
-    /// Whether there is no room: on the file system, by a quota, or by a limit on file sizes.
+    /// Returns whether there is no room: on the file system, by a quota, or by a limit on file
+    /// sizes.
     pub fn is_full(&self) -> bool {
         use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         match self {
@@ -123,12 +124,12 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// A refusal with a code and a diagnostic message.
+    /// Returns a refusal as the reason of the end, with a code and a diagnostic message.
     pub fn refuse<T>(code: ResultCode, diagnostic: impl Into<String>) -> Result<T, Stop> {
         Err(Stop::Refused(Refusal::new(code, diagnostic)))
     }
 
-    /// The error for the password policy control; `None` for other refusals and failures.
+    /// Returns the error for the password policy control; `None` for other refusals and failures.
     pub fn password_policy(&self) -> Option<PasswordPolicyError> {
         match self {
             Stop::Refused(refusal) => refusal.password_policy,

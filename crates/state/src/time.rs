@@ -1,6 +1,6 @@
-//! Times and UUIDs as text, as attributes carry them.
+//! Times and UUIDs as text, in the forms of attribute values.
 
-/// The text form of a UUID (RFC 4122 §3), as `entryUUID` carries it.
+/// Returns the text form of a UUID (RFC 4122 §3), as in `entryUUID`.
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(36);
@@ -14,7 +14,7 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
-/// The UUID in its text form; `None` for other text.
+/// Parses the text form of a UUID; `None` for other text.
 pub fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
     let mut uuid = [0; 16];
     let mut digits = text.iter().filter(|it| **it != b'-');
@@ -34,7 +34,7 @@ struct Civil {
 }
 
 impl Civil {
-    /// Days to civil date after Hinnant's `civil_from_days`, for dates from 1970 on.
+    /// Converts days to a civil date after Hinnant's `civil_from_days`, for dates from 1970 on.
     fn from_seconds(seconds: u64) -> Civil {
         let days = seconds / 86_400 + 719_468;
         let era = days / 146_097;
@@ -58,7 +58,7 @@ impl Civil {
     }
 }
 
-/// A generalized time (RFC 4517 §3.3.13) with whole seconds: `20261121090000Z`.
+/// Returns a generalized time (RFC 4517 §3.3.13) with whole seconds: `20261121090000Z`.
 pub fn generalized_time(time_us: u64) -> String {
     let civil = Civil::from_seconds(time_us / 1_000_000);
     let of_day = civil.second_of_day;
@@ -73,7 +73,7 @@ pub fn generalized_time(time_us: u64) -> String {
     )
 }
 
-/// The seconds since 1970 of a generalized time as [`generalized_time`] prints it.
+/// Parses a generalized time in the form of [`generalized_time`] into seconds since 1970.
 pub fn seconds_of(text: &[u8]) -> Option<u64> {
     let digits = text.strip_suffix(b"Z").filter(|it| it.len() == 14)?;
     let part = |from: usize, length: usize| -> Option<u64> {
@@ -89,7 +89,7 @@ pub fn seconds_of(text: &[u8]) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) || !of_a_clock {
         return None;
     }
-    // Civil date to days after Hinnant's `days_from_civil`; the year begins in March.
+    // Converts a civil date to days after Hinnant's `days_from_civil`; the year begins in March.
     let year = if month <= 2 { year - 1 } else { year };
     let of_era = year % 400;
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -98,13 +98,14 @@ pub fn seconds_of(text: &[u8]) -> Option<u64> {
     Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
-/// A generalized time with microseconds: `20261121090000.000042Z`.
+/// Returns a generalized time with microseconds: `20261121090000.000042Z`.
 pub fn exact_time(time_us: u64) -> String {
     let seconds = generalized_time(time_us);
     format!("{}.{:06}Z", &seconds[..14], time_us % 1_000_000)
 }
 
-/// The microseconds since 1970 of a generalized time in UTC with whole seconds or a fraction.
+/// Parses a generalized time in UTC, with whole seconds or a fraction, into microseconds since
+/// 1970.
 pub fn micros_of(text: &[u8]) -> Option<u64> {
     let (seconds, fraction) = match text.iter().position(|it| matches!(it, b'.' | b',')) {
         Some(at) => (&text[..at], text[at + 1..].strip_suffix(b"Z")?),
@@ -119,8 +120,8 @@ pub fn micros_of(text: &[u8]) -> Option<u64> {
     Some(seconds * 1_000_000 + micros)
 }
 
-/// A change sequence number as OpenLDAP prints it: time with microseconds, a counter for changes
-/// of the same microsecond, the node, and a modification number.
+/// Returns a change sequence number in the form of OpenLDAP: time with microseconds, a counter for
+/// changes of the same microsecond, the node, and a modification number.
 pub fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> String {
     let seconds = generalized_time(time_us);
     let micros = time_us % 1_000_000;
@@ -130,8 +131,8 @@ pub fn change_sequence_number(time_us: u64, counter: u32, node: u16) -> String {
     )
 }
 
-/// Time and counter of a change sequence number of this node, as [`change_sequence_number`] prints
-/// it. `None` for any other text.
+/// Parses a change sequence number of this node, printed by [`change_sequence_number`], into time
+/// and counter. `None` for any other text.
 pub fn parse_change_sequence_number(text: &str) -> Option<(u64, u32)> {
     let digits = |from: usize, to: usize, radix: u32| -> Option<u64> {
         u64::from_str_radix(text.get(from..to)?, radix).ok()
@@ -140,12 +141,13 @@ pub fn parse_change_sequence_number(text: &str) -> Option<(u64, u32)> {
     let of_day = digits(8, 10, 10)? * 3_600 + digits(10, 12, 10)? * 60 + digits(12, 14, 10)?;
     let time_us = (days * 86_400 + of_day) * 1_000_000 + digits(15, 21, 10)?;
     let counter = u32::try_from(digits(23, 29, 16)?).ok()?;
-    // Printing it again compares every character that was not looked at.
+    // Printing it again compares every character that the parser skipped.
     (change_sequence_number(time_us, counter, 0) == text.to_ascii_lowercase().replace('z', "Z"))
         .then_some((time_us, counter))
 }
 
-/// Days from 1970-01-01 to a date, after Hinnant's `days_from_civil`; `None` before 1970.
+/// Returns the days from 1970-01-01 to a date, after Hinnant's `days_from_civil`; `None` before
+/// 1970.
 fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

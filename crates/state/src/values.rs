@@ -31,7 +31,7 @@ pub fn describe(schema: &Schema, text: &str) -> Result<Description, Stop> {
     }
 }
 
-/// Whether an attribute holds schema definitions in OpenLDAP's `cn=config`.
+/// Returns whether an attribute holds schema definitions in OpenLDAP's `cn=config`.
 fn is_openldap_schema(text: &str) -> bool {
     let Some((prefix, name)) = text.split_at_checked(3) else {
         return false;
@@ -132,8 +132,8 @@ const RELAXABLE: [&str; 10] = [
 ];
 
 /// Refuses, to subjects other than the administrator, attribute descriptions with options that no
-/// entry has had. Each takes one of 65,535 numbers forever, and anybody can invent options, unlike
-/// types.
+/// entry has had. Each takes one of 65,535 numbers forever, and any client can invent options,
+/// unlike types.
 pub fn refuse_new_options(context: &View<'_>, write: &Write) -> Result<(), Stop> {
     if context.subject.is_administrator() {
         return Ok(());

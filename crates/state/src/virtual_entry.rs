@@ -16,7 +16,7 @@ pub struct VirtualEntry {
 pub struct VirtualAttribute {
     /// The attribute type.
     pub type_id: TypeId,
-    /// The attribute description to return it under.
+    /// The attribute description under which it is returned.
     pub text: String,
     /// Whether it is operational: returned for `+` instead of `*`.
     pub operational: bool,
@@ -25,7 +25,7 @@ pub struct VirtualAttribute {
 }
 
 impl VirtualEntry {
-    /// An entry without attributes.
+    /// Returns an entry without attributes.
     pub fn new(schema: &Schema) -> VirtualEntry {
         VirtualEntry {
             schema: schema.clone(),
@@ -52,19 +52,19 @@ impl VirtualEntry {
         });
     }
 
-    /// All attributes.
+    /// All attributes of the entry.
     pub fn attributes(&self) -> &[VirtualAttribute] {
         &self.attributes
     }
 
-    /// The attributes of a type and its subtypes.
+    /// Returns the attributes of a type and its subtypes.
     pub fn of_type(&self, type_id: TypeId) -> impl Iterator<Item = &VirtualAttribute> {
         self.attributes
             .iter()
             .filter(move |it| self.schema.is_subtype(it.type_id, type_id))
     }
 
-    /// Whether an attribute's type is one of these or a subtype of one.
+    /// Returns whether an attribute's type is one of these or a subtype of one.
     pub fn is_any_of(&self, attribute: &VirtualAttribute, types: &Selected<TypeId>) -> bool {
         let mut at = Some(attribute.type_id);
         while let Some(type_id) = at {

@@ -1,7 +1,7 @@
 //! A resolved change: names and values under the schema, access decided, passwords hashed.
 //!
-//! Execution checks conditions on the entry's present state: whether it exists, whether a value is
-//! there, whether the result obeys the object classes. The record that orders the write has
+//! Execution checks conditions on the entry's present state: whether it exists, whether it has a
+//! value, whether the result obeys the object classes. The record that orders the write has
 //! position and time.
 
 use crate::grant::Grant;
@@ -80,19 +80,19 @@ impl Write {
         self.grant.name()
     }
 
-    /// Whether the write is only checked (No-Op).
+    /// Returns whether the write is only checked (No-Op).
     pub fn is_rehearsal(&self) -> bool {
         self.has(|options| options.no_operation)
     }
 
-    /// Whether an option is set.
+    /// Returns whether an option is set.
     pub fn has(&self, option: impl Fn(&WriteOptions) -> bool) -> bool {
         self.options.as_deref().is_some_and(option)
     }
 }
 
 impl Write {
-    /// The attribute types of its values.
+    /// Returns the attribute types of the write's values.
     fn types(&self) -> impl Iterator<Item = TypeId> {
         let (given, changes, rdn): (&[Given], &[Modification], Option<&ResolvedRdn>) =
             match &self.change {
@@ -116,7 +116,7 @@ impl Write {
 }
 
 impl WriteOptions {
-    /// The options in a box; `None` if no control sets any.
+    /// Returns the options in a box; `None` if no control sets any.
     pub fn if_any(self) -> Option<Box<WriteOptions>> {
         let plain = WriteOptions {
             administrator: self.administrator,
@@ -133,7 +133,7 @@ pub enum Change {
     Add(Addition),
     /// Changes of values, in their order.
     Modify(Vec<Modification>),
-    /// The entry goes.
+    /// The entry is deleted.
     Delete,
     /// A new name.
     Rename(Renaming),
@@ -182,7 +182,7 @@ pub struct Renaming {
     pub rdn_spelled: String,
     /// The RDN, resolved.
     pub rdn: ResolvedRdn,
-    /// Whether the values of the old RDN go.
+    /// Whether the values of the old RDN are removed.
     pub delete_old_rdn: bool,
     /// The new superior; `None` when the entry keeps its own.
     pub new_superior: Option<Name>,
@@ -208,22 +208,22 @@ impl Write {
 /// Memory of a value beside its bytes: the vector and the allocator's overhead.
 const VALUE_BYTES: usize = 40;
 
-/// Writes that are applied wholly or not at all: one ordinary write, or those of a transaction.
+/// Writes applied as a whole or not at all: one ordinary write, or those of a transaction.
 pub type Unit<'w> = &'w [Write];
 
-/// Units that share one place in the order, with everything that execution must not look up.
+/// Units that share one place in the order, with all data that execution must not look up.
 #[derive(Debug)]
 pub struct Record<'w> {
     /// Place in the order, from 1.
     pub position: u64,
-    /// Microseconds since 1970, never before the time of the record before it.
+    /// Microseconds since 1970, not before the time of the previous record.
     pub time_us: u64,
-    /// What is to be done, in the order of execution.
+    /// The units, in the order of execution.
     pub units: Vec<Unit<'w>>,
 }
 
 impl<'w> Record<'w> {
-    /// All writes, whatever unit they belong to.
+    /// Returns all writes of all units.
     pub fn writes(&self) -> impl Iterator<Item = &'w Write> {
         self.units.iter().copied().flatten()
     }

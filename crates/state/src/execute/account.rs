@@ -22,7 +22,7 @@ pub(super) type Numbers = Vec<(TypeId, AttributeNumber)>;
 
 impl Execution<'_, '_> {
     /// Records password attempts in an entry. Its modifiersName and modifyTimestamp stay, because
-    /// no user changed it.
+    /// no user has changed it.
     pub(super) fn note_attempts(
         &mut self,
         write: &Write,
@@ -62,8 +62,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The numbers of the account state's attributes, if a change of these attributes concerns an
-    /// account; else `None`.
+    /// Returns the numbers of the account state's attributes if a change of these attributes
+    /// concerns an account, else `None`.
     pub(super) fn account_concerned(
         &mut self,
         changed: &[AttributeNumber],
@@ -124,7 +124,7 @@ impl Execution<'_, '_> {
                 self.keep_former(view, &policy, draft, numbers);
             }
         } else if state.locked.is_none() {
-            // Unlocked by an administrator: the recorded failures must not lock the account again.
+            // An administrator unlocked the account: the recorded failures must not lock it again.
             state.failures_us.clear();
         }
         if is_given(types.changed) {
@@ -175,9 +175,9 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Whether a change of userPassword adds a value that was not there; removing others makes no
-    /// password newer. Refuses a second value beside a new one, because age, history and the duty
-    /// to change apply to one password (§8.2).
+    /// Returns whether a change of userPassword adds a value that was not stored; removing others
+    /// makes no password newer. Refuses a second value beside a new one, because age, history and
+    /// the duty to change apply to one password (§8.2).
     fn is_new_password(
         &self,
         write: &Write,
@@ -236,7 +236,7 @@ impl Execution<'_, '_> {
         let Some(former) = former.filter(|_| policy.in_history > 0) else {
             return;
         };
-        // To the microsecond, because a password may change several times within a second.
+        // The time has microseconds, because a password may change several times within a second.
         let time = time::exact_time(self.time_us);
         let kept = draft.values_mut(&self.schema, history);
         for value in former.values() {
@@ -261,7 +261,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// The numbers of the account state's attributes, assigned at their first use.
+    /// Returns the numbers of the account state's attributes, assigned at their first use.
     pub(super) fn account_numbers(&mut self) -> Result<Numbers, Stop> {
         let types = &self.catalog.policing.types;
         let all = [

@@ -51,11 +51,11 @@ impl Execution<'_, '_> {
         self.refuse_held(write.name(), &draft, None)?;
         let end = self.end_of(&draft);
         if let Some(options) = &write.options {
-            // All values are in the row: the entry has no sets yet.
+            // All values stay in the row: the entry has no sets yet.
             let bytes = draft.encode(&self.schema, self.position);
             self.require_of_new(write, options, &bytes)?;
         }
-        // No refusal is possible from here on, so classes are recorded for good.
+        // No refusal is possible from here on, so object classes are recorded for good.
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
@@ -66,8 +66,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Stores a new entry after all checks, and gives it the place of texts in groups that name it.
-    /// Returns its id.
+    /// Stores a new entry after all checks, and puts it in the place of texts in groups that name
+    /// it. Returns its id.
     fn store_new(&mut self, write: &Write, mut draft: Draft<'_>) -> Result<EntryId, Stop> {
         draft.link_values(&Given {
             snapshot: &self.batch.snapshot(),
@@ -97,7 +97,8 @@ impl Execution<'_, '_> {
         Ok(id)
     }
 
-    /// Id of the entry above the new one; 0 for a naming context. Refuses if the entry exists.
+    /// Returns the id of the entry above the new one, 0 for a naming context. Refuses if the entry
+    /// exists.
     fn parent_of(&self, write: &Write) -> Result<EntryId, Stop> {
         let snapshot = self.batch.snapshot();
         let (matched, depth) = match snapshot.find(write.name())? {

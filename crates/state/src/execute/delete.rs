@@ -13,7 +13,7 @@ use protocol::counted;
 use std::borrow::Cow;
 use store::EntryId;
 
-/// Links that are cleared away in the time that an entry takes.
+/// Number of links cleared in the time of one entry.
 const LINKS_FOR_ENTRY: u64 = 10;
 
 /// Number of entries looked up for groups in the time that removing an entry takes.
@@ -89,7 +89,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Detaches an entry with everything below it.
+    /// Detaches an entry with all its subordinates.
     fn detach(&mut self, id: EntryId, name: (EntryId, &[u8])) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
         let bytes = {
@@ -146,7 +146,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// UUID and spelled name of an entry to be removed, for the history. The UUID is zero in an
+    /// UUID and spelled name of an entry to be removed, for the history. The UUID is zero for an
     /// entry imported with an invalid one.
     fn remains(&self, id: EntryId) -> Result<([u8; 16], String), Stop> {
         let snapshot = self.batch.snapshot();
@@ -161,8 +161,8 @@ impl Execution<'_, '_> {
         Ok((uuid.unwrap_or_default(), name))
     }
 
-    /// All entries below an entry, superiors first, except naming contexts of their own. `None` if
-    /// removing them takes too long for one write: they are too many, or are in too many groups.
+    /// Returns all entries below an entry, superiors first, except other naming contexts. `None` if
+    /// removing them takes too long for one write: they are too many, or in too many groups.
     fn below(&self, top: EntryId, bounded: bool) -> Result<Option<Vec<Doomed>>, Stop> {
         let snapshot = self.batch.snapshot();
         let mut found: Vec<Doomed> = Vec::new();

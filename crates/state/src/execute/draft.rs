@@ -41,7 +41,7 @@ impl<'e> Draft<'e> {
         }
     }
 
-    /// A draft of an unchanged entry, without its links.
+    /// Returns a draft of an unchanged entry, without its links.
     pub fn of(view: &EntryView<'e>, schema: &Schema) -> Draft<'e> {
         let mut draft = Draft::new(view.parent(), view.rdn());
         for stored in view.attributes() {
@@ -62,7 +62,7 @@ impl<'e> Draft<'e> {
         self.attributes.iter().find(|it| it.number == number)
     }
 
-    /// The values of an attribute for changing; creates the attribute if it is missing.
+    /// Returns the values of an attribute, to be changed; creates the attribute if it is missing.
     pub fn values_mut(
         &mut self,
         schema: &Schema,
@@ -134,7 +134,7 @@ impl<'e> Draft<'e> {
         checked.map_err(|broken| super::violation(&broken))
     }
 
-    /// The encoded entry: user attributes in their order, then operational ones.
+    /// Encodes the entry: user attributes in their order, then operational ones.
     pub fn encode(&self, schema: &Schema, position: u64) -> Vec<u8> {
         let mut builder = EntryBuilder::new(self.parent, &self.rdn, position);
         builder.set_links(self.links.iter().any(|it| it.count() > 0));
@@ -173,7 +173,7 @@ impl<'e> DraftValues<'e> {
         }
     }
 
-    /// The values as a mutable list; the bytes are not copied.
+    /// Returns the values as a mutable list; the bytes are not copied.
     fn owned(&mut self) -> &mut Vec<Cow<'e, [u8]>> {
         if let DraftValues::Stored(stored) = self {
             let values = stored.values().into_iter().map(Cow::Borrowed).collect();
@@ -186,7 +186,7 @@ impl<'e> DraftValues<'e> {
     }
 }
 
-/// Index of a value equal to the given one; `None` if there is none.
+/// Returns the index of a value equal to the given one; `None` if there is none.
 pub(super) fn position_of(
     schema: &Schema,
     type_id: TypeId,

@@ -11,7 +11,7 @@ use store::{EntryId, EntryView};
 
 /// The class that makes an entry dynamic.
 pub const DYNAMIC_CLASS: &str = "dynamicObject";
-/// Whether an entry of these classes is dynamic.
+/// Returns whether an entry of these classes is dynamic.
 pub fn is_dynamic<'v>(mut classes: impl Iterator<Item = &'v [u8]>) -> bool {
     classes.any(|it| it.eq_ignore_ascii_case(DYNAMIC_CLASS.as_bytes()))
 }
@@ -85,7 +85,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// The end of the entry; `None` if none of the changed attributes holds it.
+    /// Returns the end of the entry; `None` if none of the changed attributes holds it.
     pub(super) fn changed_end(
         &self,
         draft: &Draft<'_>,
@@ -96,7 +96,7 @@ impl Execution<'_, '_> {
             .then(|| self.end_of(draft))?
     }
 
-    /// The end of the entry; `None` if it is not dynamic.
+    /// Returns the end of the entry; `None` if it is not dynamic.
     pub(super) fn end_of(&self, draft: &Draft<'_>) -> Option<Vec<u8>> {
         let attribute = draft.find(self.end_number()?)?;
         attribute.values.iter().next().map(<[u8]>::to_vec)

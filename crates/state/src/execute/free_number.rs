@@ -1,4 +1,4 @@
-//! Finds a number that no entry holds, in a bounded number of lookups.
+//! Search for a number that no entry holds, in a bounded number of look-ups.
 //!
 //! The search depends only on the holders of numbers, not on indexes, so every node that executes a
 //! write in the same state finds the same number.
@@ -6,17 +6,17 @@
 use crate::stop::Stop;
 use std::collections::BinaryHeap;
 
-/// Number of numbers tried one after the other, so that few gaps are left.
+/// Count of numbers tried one after another, so that few gaps are left.
 const ONE_BY_ONE: u128 = 256;
-/// Maximum number of lookups in the middle of gaps, if the last number of a range is held too. All
-/// lookups together are about a thousand, which takes milliseconds.
+/// Maximum number of look-ups in the middle of gaps, if the last number of a range is held too. All
+/// look-ups together are about a thousand, which takes milliseconds.
 const MIDDLES_MAX: usize = 512;
 
 /// Whether an entry holds a number.
 pub(super) type IsHeld<'h> = dyn FnMut(u128) -> Result<bool, Stop> + 'h;
 
-/// A number from `first` to `last` that no entry holds: usually the next one; after 256 held ones
-/// the end of a run of held numbers. `None` if there is none, or so few that the search misses
+/// Returns a number from `first` to `last` that no entry holds: usually the next one; behind 256
+/// held numbers the end of a run of them. `None` if there is none, or so few that the search misses
 /// them.
 pub(super) fn free_number(
     first: u128,
@@ -67,7 +67,7 @@ fn in_gaps(
     Ok(None)
 }
 
-/// A free number directly behind a held one, between the two given.
+/// Returns a free number directly behind a held one, between the two given.
 fn end_of_held(mut held: u128, mut free: u128, is_held: &mut IsHeld<'_>) -> Result<u128, Stop> {
     while free - held > 1 {
         let middle = held + (free - held) / 2;
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(found(10_000, u128::MAX, &[10_000..=last]), Some(last + 1));
         assert_eq!(found(10_000, last + 1, &[10_000..=last]), Some(last + 1));
         assert_eq!(found(10_000, last, &[10_000..=last]), None);
-        // Up to the greatest number.
+        // The range ends at the greatest number.
         let far = u128::MAX - 1;
         assert_eq!(found(0, u128::MAX, &[0..=far]), Some(u128::MAX));
         assert_eq!(found(0, u128::MAX, &[0..=u128::MAX]), None);

@@ -1,8 +1,9 @@
-//! Changes groups whose members were renamed or deleted: their values differ, although only the
-//! member was written. Each gets the stamps of a change and a row in the history.
+//! Changes of groups whose members were renamed or deleted: their values differ, although only the
+//! member was written. Each group gets the stamps of a change and a row in the history.
 //!
-//! A rename processes as many groups and entries below it as other writes may wait for. The rest is
-//! stored as a [`Tour`] and done by later writes of the writer (docs/adr/0046).
+//! A rename changes as many groups, and reads as many entries below the renamed one, as other
+//! writes may wait for. The rest is stored as a [`Tour`] and done by later writes of the server
+//! (docs/adr/0046).
 
 use super::Execution;
 use super::draft::Draft;
@@ -10,7 +11,7 @@ use crate::history::Moment;
 use crate::stop::Stop;
 use store::{EntryId, EntryView, Holder, SetId, Snapshot, TreeWalk};
 
-/// Entries that are looked at in the time that the change of a group takes.
+/// Number of entries read in the time of changing one group.
 const LOOKS_FOR_CHANGE: u32 = 8;
 /// Prefix of the keys of stored tours; the position of the rename's record follows, and the number
 /// of changes before it in that record, both big-endian.
@@ -81,12 +82,12 @@ impl Tour {
         })
     }
 
-    /// The next holders of links to a member, at most `most`; empty if one member has none left,
-    /// `None` at the end of the tour.
+    /// Returns the next holders of links to a member, at most `most`; an empty list if one member
+    /// has none left, `None` at the end of the tour.
     fn next(&mut self, snapshot: &Snapshot<'_>, most: usize) -> Result<Option<Vec<Holder>>, Stop> {
         if self.member.is_none() {
             match self.walk.next(snapshot)? {
-                // The walk ends with the top.
+                // The walk ends with the top of the subtree.
                 Some((id, _)) if id != self.top => self.member = Some(id),
                 _ => return Ok(None),
             }
@@ -158,8 +159,8 @@ impl Execution<'_, '_> {
         Ok(true)
     }
 
-    /// Whether a group was last changed before the rename, or in the same record, so that readers
-    /// of that version have seen old names.
+    /// Returns whether a group was last changed before the rename, or in the same record, so that
+    /// readers of that version have seen old names.
     fn shows_old(&self, group: EntryId, tour: &Tour) -> Result<bool, Stop> {
         let snapshot = self.batch.snapshot();
         let Some(view) = snapshot.entry(group)? else {
@@ -170,8 +171,8 @@ impl Execution<'_, '_> {
             let first = it.values().into_iter().next()?;
             Moment::from_csn(std::str::from_utf8(first).ok()?)
         });
-        // Both conditions: somebody may have given the group an entryCSN in the future, and
-        // recording failed binds writes an entry without changing it.
+        // Both conditions are needed: a client may have given the group an entryCSN in the future,
+        // and recording failed binds writes an entry without changing it.
         let later =
             view.position() > tour.position && csn.is_some_and(|it| it.time_us > tour.time_us);
         Ok(!later)
@@ -194,7 +195,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The unchanged group with the stamps of a change; `modifiersName` stays.
+    /// Returns the unchanged group with the stamps of a change; `modifiersName` stays.
     fn stamped(
         &self,
         group: EntryId,

@@ -1,4 +1,4 @@
-//! Finds the holder of a value in the state at this position of the order.
+//! Search for the holder of a value in the state at this position of the order.
 
 use super::Execution;
 use crate::stop::Stop;
@@ -8,7 +8,7 @@ use schema::{Filter, Truth};
 use store::{EntryId, Region, RegionScope};
 
 impl Execution<'_, '_> {
-    /// As [`other_match`], without access rules.
+    /// Tests a filter like [`other_match`], without access rules.
     pub(super) fn other_match(
         &self,
         filter: &Filter,
@@ -22,8 +22,8 @@ impl Execution<'_, '_> {
     }
 }
 
-/// An entry other than this one that matches the filter, at or below one of the bases; `None` if
-/// there is none.
+/// Returns an entry other than this one that matches the filter, at or below one of the bases;
+/// `None` if there is none.
 pub fn other_match(
     context: &View<'_>,
     filter: &Filter,

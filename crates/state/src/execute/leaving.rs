@@ -1,5 +1,5 @@
-//! Handles values that name a deleted entry: members with its id, and texts that became its name
-//! when an entry above it was moved.
+//! Treatment of values that name a deleted entry: members with its id, and texts that became its
+//! name when an entry above it was moved.
 
 use super::Execution;
 use crate::catalog::DeletedMembers;
@@ -8,11 +8,11 @@ use crate::stored_form::normal;
 use protocol::ResultCode;
 use store::{EntryId, SetId};
 
-/// Before the first set of a member.
+/// The id before the first set of a member.
 const FIRST: SetId = SetId(EntryId::ROOT);
 
 impl Execution<'_, '_> {
-    /// Whether entries are, together, in more sets of groups than one write may change.
+    /// Returns whether entries are, together, in more sets of groups than one write may change.
     pub(super) fn are_in_many_groups(
         &self,
         ids: impl Iterator<Item = EntryId>,
@@ -31,7 +31,7 @@ impl Execution<'_, '_> {
         Ok(false)
     }
 
-    /// Removes a deleted entry from groups, at most `most` of them, or leaves its name there.
+    /// Removes a deleted entry from at most `most` groups, or leaves its name there as text.
     /// Returns their number, and whether the entry may be in more.
     pub(super) fn leave_groups(
         &mut self,
@@ -50,8 +50,8 @@ impl Execution<'_, '_> {
         Ok((holders.len(), more))
     }
 
-    /// The member that replaces a deleted entry in the next of its groups, depending on the
-    /// setting; `None` if it is just removed.
+    /// Returns the member that replaces a deleted entry in the next of its groups, depending on the
+    /// setting; `None` if the entry is just removed.
     fn heir(&mut self, id: EntryId, spelled: &str, most: usize) -> Result<Option<EntryId>, Stop> {
         let (holders, _) = self.batch.snapshot().holders_after(id, FIRST, most)?;
         if holders.is_empty() {
@@ -138,7 +138,7 @@ impl Execution<'_, '_> {
         Err(Refusal::new(ResultCode::CONSTRAINT_VIOLATION, text).into())
     }
 
-    /// The normal form of an entry's name as a member.
+    /// Returns the normal form of an entry's name as a member.
     fn member_name(&self, spelled: &str) -> Vec<u8> {
         let mut form = Vec::new();
         let member = self.catalog.computed.member;

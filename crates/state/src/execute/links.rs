@@ -33,7 +33,7 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    /// An edit without changes of a set.
+    /// Returns an edit of a set without changes.
     pub fn of(set: &LinkedSet, type_id: TypeId) -> Edit {
         Edit {
             base: Some(set.set),
@@ -54,7 +54,7 @@ impl Edit {
         }
     }
 
-    /// Number of members afterwards.
+    /// Number of members after the edit.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -66,7 +66,7 @@ impl Edit {
         self.count = 0;
     }
 
-    /// Adds a value as a member; false if it was one.
+    /// Adds a value as a member; `false` if it was one.
     fn add(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
         for id in &ids {
@@ -85,7 +85,7 @@ impl Edit {
         Ok(true)
     }
 
-    /// Removes a value; false if it was no member. It may be one as an entry and as a text.
+    /// Removes a value; `false` if it was no member. It may be one as an entry and as a text.
     fn remove(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
         let mut removed = u64::from(self.texts.remove(&form).is_some());
@@ -115,7 +115,7 @@ pub(super) struct Given<'g, 'a> {
 }
 
 impl Given<'_, '_> {
-    /// The normal form of a value, and the ids under which it may be a member.
+    /// Returns the normal form of a value, and the ids under which it may be a member.
     fn resolve(&self, type_id: TypeId, value: &[u8]) -> Result<(Vec<u8>, Vec<EntryId>), Stop> {
         let mut form = Vec::new();
         member_form(self.schema, type_id, value, &mut form);
@@ -124,7 +124,7 @@ impl Given<'_, '_> {
     }
 }
 
-/// Whether values of an attribute may be stored as links in an entry with this RDN.
+/// Returns whether values of an attribute may be stored as links in an entry with this RDN.
 fn is_linked(schema: &Schema, number: AttributeNumber, rdn: &str) -> bool {
     let Some(known) = schema.known(number) else {
         return false;
@@ -134,7 +134,7 @@ fn is_linked(schema: &Schema, number: AttributeNumber, rdn: &str) -> bool {
         && !is_naming(schema, rdn, known.type_id)
 }
 
-/// Whether an RDN has a value of the type; such values are stored in the row.
+/// Returns whether an RDN has a value of the type; such values are stored in the row.
 fn is_naming(schema: &Schema, rdn: &str, type_id: TypeId) -> bool {
     let Ok(name) = parse_name(rdn) else {
         return false;
@@ -165,9 +165,9 @@ impl<'e> Draft<'e> {
         Ok(draft)
     }
 
-    /// The set of an attribute whose values are links in this entry, for changing. Values in the
-    /// row, from before links or while they were few, are moved into it. `more` values are about to
-    /// be added.
+    /// Returns the set of an attribute whose values are links in this entry, to be changed. Values
+    /// in the row, from before links or while they were few, are moved into it. `more` values are
+    /// about to be added.
     fn edit(
         &mut self,
         given: &Given<'_, '_>,
@@ -204,7 +204,7 @@ impl<'e> Draft<'e> {
         linked.map(|it| it.number).collect()
     }
 
-    /// Whether an attribute has links.
+    /// Returns whether an attribute has links.
     pub fn is_linked(&self, number: AttributeNumber) -> bool {
         self.links
             .iter()
@@ -225,7 +225,7 @@ impl<'e> Draft<'e> {
     }
 }
 
-/// Applies a change to links; false if the attribute has none.
+/// Applies a change to links; `false` if the attribute has none.
 pub(super) fn apply(
     given: &Given<'_, '_>,
     draft: &mut Draft<'_>,
@@ -306,8 +306,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The id of a new entry. If groups have its name as a text, this is the text's id, so that
-    /// they have the entry as a member from now on, however many they are. Also returns the text.
+    /// Returns the id for a new entry. If groups have its name as a text, this is the text's id, so
+    /// that they have the entry as a member from now on, however many they are. Also returns the
+    /// text.
     pub(super) fn id_of_new(&mut self, name: &Name) -> Result<(EntryId, Option<Vec<u8>>), Stop> {
         Ok(match self.batch.take_text(name.bytes())? {
             Some((id, text)) => (id, Some(text)),

@@ -15,7 +15,7 @@ use store::is_linked_type;
 /// Minimum number of changes of one attribute for keeping its values this way.
 const CHANGES_FROM: usize = 32;
 
-/// The attributes of one request with so many changes, ordered by number.
+/// The attributes of one request with that many changes, ordered by number.
 pub(super) struct Many<'e> {
     attributes: BTreeMap<AttributeNumber, Option<Values<'e>>>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Many<'e> {
 /// Values by normal form.
 struct Values<'e> {
     type_id: TypeId,
-    /// The values in order; deleted ones leave `None`.
+    /// The values in order; a deleted one is `None`.
     places: Vec<Option<Cow<'e, [u8]>>>,
     count: usize,
     /// Indexes of the values of a form: one, except for values that were imported unchecked.
@@ -45,7 +45,7 @@ impl<'e> Many<'e> {
         }
     }
 
-    /// Applies a change; `false` if the attribute is not one of these.
+    /// Applies a change; `false` if the attribute is not kept this way.
     pub fn apply(
         &mut self,
         schema: &Schema,
@@ -149,7 +149,7 @@ impl<'e> Values<'e> {
         Ok(())
     }
 
-    /// Removes the value spelled like `wanted`, or else the first one of the form; false if there
+    /// Removes the value spelled like `wanted`, or else the first one of the form; `false` if there
     /// is none.
     fn remove(&mut self, form: &[u8], wanted: &[u8]) -> bool {
         let Some(places) = self.forms.get_mut(form) else {

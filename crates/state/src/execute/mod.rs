@@ -176,7 +176,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(controls)
     }
 
-    /// Whether a change may end the rights of an account's connections.
+    /// Returns whether a change may end the rights of an account's connections.
     fn concerns_accounts(&self, change: &Change) -> bool {
         let password = self.catalog.known.user_password.type_id;
         let lock = self.catalog.policing.types.locked;
@@ -206,13 +206,13 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(self.noticed)
     }
 
-    /// The change sequence number of the write being executed.
+    /// Returns the change sequence number of the write being executed.
     fn change_sequence_number(&self) -> String {
         time::change_sequence_number(self.time_us, self.history.count(), 0)
     }
 
-    /// The number of an attribute description. If this is its first use in this database, assigns
-    /// one, which is kept if the write succeeds.
+    /// Returns the number of an attribute description. At its first use in this database one is
+    /// assigned, and kept if the write succeeds.
     fn number(&mut self, description: &Description) -> Result<AttributeNumber, Stop> {
         if let Some(number) = self.schema.number(description) {
             return Ok(number);
@@ -238,7 +238,7 @@ impl<'x, 'b> Execution<'x, 'b> {
         Ok(number)
     }
 
-    /// The entry that a write names; refuses if there is none.
+    /// Returns the entry that a write names; refuses if there is none.
     fn locate(&self, write: &Write) -> Result<EntryId, Stop> {
         match self.batch.snapshot().find(write.name())? {
             Lookup::Found(id) => {
@@ -317,8 +317,8 @@ impl<'x, 'b> Execution<'x, 'b> {
         }))
     }
 
-    /// The refusal `noSuchObject` with the deepest existing entry as matched name, if the write's
-    /// subject may learn of it.
+    /// Returns the refusal `noSuchObject` with the deepest existing entry as matched name, if the
+    /// write's subject may learn of it.
     fn no_such_object(&self, write: &Write, matched: EntryId) -> Result<Stop, Stop> {
         let mut refusal = Refusal::new(ResultCode::NO_SUCH_OBJECT, "");
         if matched.0 != 0 && self.may_learn_of(write, matched)? {
@@ -371,7 +371,7 @@ impl<'x, 'b> Execution<'x, 'b> {
     }
 }
 
-/// Whether an entry is a referral object (RFC 3296 §2).
+/// Returns whether an entry is a referral object (RFC 3296 §2).
 fn is_referral(view: &EntryView<'_>, object_class: AttributeNumber) -> bool {
     view.attribute(object_class).is_some_and(|classes| {
         let mut classes = classes.values().into_iter();
@@ -379,7 +379,7 @@ fn is_referral(view: &EntryView<'_>, object_class: AttributeNumber) -> bool {
     })
 }
 
-/// The failure for a name that leads to an entry without a row.
+/// Returns the failure for a name that leads to an entry without a row.
 fn missing_row(id: EntryId) -> Stop {
     let detail = format!("entry {id:?} has a name but no row");
     store::Error::Corrupt {
@@ -389,7 +389,7 @@ fn missing_row(id: EntryId) -> Stop {
     .into()
 }
 
-/// The refusal for an entry that would violate its object classes.
+/// Returns the refusal for an entry that would violate its object classes.
 fn violation(violation: &Violation) -> Stop {
     Stop::Refused(Refusal::new(violation.result_code(), violation.to_string()))
 }

@@ -47,7 +47,7 @@ impl Execution<'_, '_> {
             let types_before = draft.attributes.len();
             apply_all(&given, &mut draft, (changes, &numbers), permissive)?;
             draft.drop_empty();
-            // Without duplicates, because they are iterated and looked up in each other below.
+            // Duplicates are removed, because the list is iterated and looked up in itself below.
             let mut met = HashSet::with_capacity(numbers.len());
             numbers.retain(|it| met.insert(*it));
             let gets_class = numbers.contains(&object_class);
@@ -264,7 +264,7 @@ fn apply<'e>(
 }
 
 /// Removes these values, each as spelled if such a value is stored, or else one equal to it.
-/// Returns whether all were there. Takes time linear in both numbers of values.
+/// Returns whether all existed. Takes time linear in both numbers of values.
 fn remove_values(
     schema: &Schema,
     type_id: TypeId,
@@ -299,7 +299,7 @@ pub(super) fn no_such<T>(text: String) -> Result<T, Stop> {
     Stop::refuse(ResultCode::NO_SUCH_ATTRIBUTE, text)
 }
 
-/// Adds the values that the attribute does not have yet.
+/// Adds the values that the attribute lacks.
 fn add_missing<'e>(
     schema: &Schema,
     type_id: TypeId,
@@ -310,7 +310,7 @@ fn add_missing<'e>(
     values.extend(given.filter(|it| held.insert(form(schema, type_id, it))));
 }
 
-/// The normal form by which values are compared.
+/// Returns the normal form by which values are compared.
 pub(super) fn form(schema: &Schema, type_id: TypeId, value: &[u8]) -> Vec<u8> {
     let mut form = Vec::new();
     normal(schema, type_id, value, &mut form);

@@ -1,5 +1,5 @@
 //! Numbers for new entries (`uidNumber`, `gidNumber` …), given in the order of execution: no number
-//! is given twice, even if its first holder is deleted.
+//! is given twice, even after its first holder is deleted.
 
 use super::Execution;
 use super::draft::Draft;
@@ -47,7 +47,7 @@ pub struct GivenNumber {
 }
 
 impl<'x> Execution<'x, '_> {
-    /// The rules that apply to entries of this name.
+    /// Returns the rules that apply to entries of this name.
     pub(super) fn numbers_due(&mut self, name: &Name) -> Result<Vec<Due<'x>>, Stop> {
         let rules = &self.catalog.rules.numbers;
         let mut due = Vec::new();
@@ -114,8 +114,8 @@ impl<'x> Execution<'x, '_> {
         })
     }
 
-    /// The next number in the rule's ranges that was never given and that no entry holds, with the
-    /// counters to store: that of its range, and those of used-up ranges before it.
+    /// Returns the next number in the rule's ranges that was never given and that no entry holds,
+    /// with the counters to store: that of its range, and those of used-up ranges before it.
     fn next_number(
         &self,
         (rule, number): Due<'_>,
@@ -169,8 +169,9 @@ impl<'x> Execution<'x, '_> {
         )
     }
 
-    /// Where a number for an entry of this name must not be in use: in the attribute itself
-    /// anywhere, and in attributes that share unique values with it, whose rule would refuse it.
+    /// Returns the places where a number for an entry of this name must not be in use: the
+    /// attribute itself anywhere, and attributes that share unique values with it, whose rule would
+    /// refuse it.
     fn looks_for(&self, rule: &Numbers, name: &Name) -> Result<Vec<Look>, Stop> {
         let mut looks = vec![(rule.type_id, vec![EntryId::ROOT])];
         let shared = self.catalog.rules.unique.iter().filter(|it| {
@@ -185,7 +186,7 @@ impl<'x> Execution<'x, '_> {
     }
 }
 
-/// Text of the refusal if a rule has no number left.
+/// Returns the text of the refusal when a rule has no number left.
 pub fn exhausted(schema: &Schema, rule: &Numbers) -> String {
     let ranges: Vec<String> = rule.ranges.iter().map(NumberRange::to_string).collect();
     format!(
@@ -196,8 +197,8 @@ pub fn exhausted(schema: &Schema, rule: &Numbers) -> String {
     )
 }
 
-/// Meta key of a range's counter. It does not include the upper end, so that a range can be
-/// extended.
+/// Returns the meta key of a range's counter. It does not include the upper end, so that a range
+/// can be extended.
 pub fn counter_key(attribute: &str, range: &NumberRange) -> Vec<u8> {
     format!("number {} {}", attribute.to_ascii_lowercase(), range.low).into_bytes()
 }

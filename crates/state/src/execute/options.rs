@@ -45,7 +45,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Time of the record in seconds of Unix time, equal wherever it is executed.
+    /// Returns the time of the record in seconds of Unix time, equal wherever it is executed.
     fn second(&self) -> i64 {
         (self.time_us / 1_000_000) as i64
     }
@@ -90,9 +90,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Whether a refusal may name the entry that a write leads to. A write without options does not
-    /// tell that its subject is the administrator; then the subject's name does, which is that of
-    /// no entry.
+    /// Returns whether a refusal may name the entry that a write leads to. A write without options
+    /// has no flag for the administrator; its subject's name then decides, which is the name of no
+    /// entry.
     pub(super) fn may_learn_of(&self, write: &Write, id: EntryId) -> Result<bool, Stop> {
         let is_administrator = || {
             let kept = self.catalog.administrator.as_ref();
@@ -106,7 +106,7 @@ impl Execution<'_, '_> {
         Ok(context.entry(id)?.is_some())
     }
 
-    /// The subject for access rules.
+    /// Returns the subject for access rules.
     fn subject(&self, write: &Write, administrator: bool) -> Subject {
         let nobody = Subject::anonymous(None, true);
         let by = self.schema.resolve_name(write.by());
@@ -123,8 +123,8 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// The catalog at this position of the order, with the attribute numbers that this record
-    /// assigned.
+    /// Returns the catalog at this position of the order, with the attribute numbers that this
+    /// record assigned.
     pub(super) fn catalog_now(&self) -> Cow<'_, Catalog> {
         if !self.noticed.new_knowledge {
             return Cow::Borrowed(self.catalog);
@@ -133,8 +133,8 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Response control with a copy of an entry; `None` if it exceeds the limits of a response. The
-/// write is done nevertheless, as it is on every other copy.
+/// Returns the response control with a copy of an entry; `None` if it exceeds the limits of a
+/// response. The write is done nevertheless, as on every other copy.
 fn copy(
     context: &View<'_>,
     id: EntryId,
@@ -151,7 +151,7 @@ fn copy(
     }
 }
 
-/// Name of the entry after the write.
+/// Returns the name of the entry after the write.
 pub fn name_afterwards(write: &Write) -> Name {
     match &write.change {
         Change::Rename(renaming) => {

@@ -71,7 +71,7 @@ impl Execution<'_, '_> {
         )
     }
 
-    /// A time in a form that sorts; `None` if it is no time.
+    /// Returns a time in a form that sorts; `None` for a text that is no time.
     fn moment(&self, type_id: TypeId, value: &[u8]) -> Option<Vec<u8>> {
         let mut form = Vec::new();
         let ordered = self.schema.normalise_ordering(type_id, value, &mut form);

@@ -35,7 +35,7 @@ impl Execution<'_, '_> {
             .leaf()
             .expect("the root is refused when it is resolved");
         let new_row = renaming.rdn.normal.as_slice();
-        // Texts that equal the new name are replaced by the entry.
+        // The entry replaces texts that equal its new name.
         self.take_place(id, write.name())?;
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
@@ -48,7 +48,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// The encoded entry under its new name, and the id of its former superior.
+    /// Returns the encoded entry under its new name, and the id of its former superior.
     fn renamed(
         &self,
         id: EntryId,
@@ -98,8 +98,8 @@ impl Execution<'_, '_> {
         Ok((view.parent(), draft.encode(&self.schema, self.position)))
     }
 
-    /// Removes the values of the old RDN (RFC 4511 §4.9). Values that are in the new RDN too are
-    /// added again as spelled there.
+    /// Removes the values of the old RDN (RFC 4511 §4.9). Values that the new RDN has too are added
+    /// again as spelled there.
     fn delete_old_values(&self, old_rdn: &str, draft: &mut Draft<'_>) {
         let Ok(old) = parse_name(old_rdn) else { return };
         for rdn in &old.rdns {
@@ -170,8 +170,8 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Whether an entry is a referral object that the write does not treat as an ordinary entry
-    /// (RFC 3296 §5.6.2).
+    /// Returns whether an entry is a referral object that the write does not treat as an ordinary
+    /// entry (RFC 3296 §5.6.2).
     fn refers(&self, write: &Write, id: EntryId) -> Result<bool, Stop> {
         if write.manage_dsa_it || !(self.catalog.has_referrals || self.noticed.referrals) {
             return Ok(false);

@@ -1,8 +1,8 @@
 //! Unique values, checked in the order of execution: of two writes received at the same time one is
-//! executed first, so only one of them gets the value.
+//! executed first, so only that one gets the value.
 //!
 //! Holders are looked up in a complete index, or else among all entries, which takes longer and
-//! finds the same ones.
+//! finds the same holders.
 
 use super::Execution;
 use super::draft::Draft;
@@ -23,9 +23,9 @@ const MOVED_MAX: usize = 10_000;
 #[derive(Clone, Copy)]
 pub(super) struct Own<'v> {
     id: EntryId,
-    /// The entry before the write, and the attributes that the write changes. Values it had already
-    /// are not looked up, so that an entry from before the rule can be changed in other ways.
-    /// `None` looks up all values.
+    /// The entry before the write, and the attributes that the write changes. Values that it had
+    /// already are not looked up, so that an entry from before the rule can be changed in other
+    /// ways. `None` looks up all values.
     before: Option<(&'v EntryView<'v>, &'v [AttributeNumber])>,
 }
 
@@ -36,13 +36,13 @@ impl<'v> Own<'v> {
         Own { id, before }
     }
 
-    /// Whether the write changes an attribute.
+    /// Returns whether the write changes an attribute.
     fn changes(&self, number: AttributeNumber) -> bool {
         self.before
             .is_none_or(|(_, changed)| changed.contains(&number))
     }
 
-    /// Whether the entry had a value with this spelling.
+    /// Returns whether the entry had a value with this spelling.
     fn had(&self, number: AttributeNumber, value: &[u8]) -> bool {
         let stored = self.before.and_then(|(view, _)| view.attribute(number));
         stored.is_some_and(|it| it.values().into_iter().any(|it| it == value))
@@ -242,7 +242,7 @@ fn refuse_many(count: usize) -> Result<(), Stop> {
     )
 }
 
-/// Text of the refusal that names the holder of a value.
+/// Returns the text of the refusal that names the holder of a value.
 pub fn held(attribute: &str, value: &[u8], holder: &str) -> String {
     let value = String::from_utf8_lossy(value);
     format!(

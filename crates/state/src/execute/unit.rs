@@ -9,12 +9,12 @@ use crate::stop::Stop;
 use crate::write::Unit;
 use protocol::{LdapResult, OwnedControl};
 
-/// How the execution of a write ended.
+/// The outcome of a write.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The result that the client is told.
+    /// The result for the client.
     pub result: LdapResult,
-    /// What execution says in response controls: the entry before or after, for example.
+    /// The response controls that execution makes, e.g. the entry before or after.
     pub controls: Vec<OwnedControl>,
 }
 
@@ -27,7 +27,7 @@ impl From<LdapResult> for Outcome {
     }
 }
 
-/// How a unit ended.
+/// The outcome of a unit.
 #[derive(Debug, Clone)]
 pub struct Done {
     /// The result, and the response controls of a single write.
@@ -36,7 +36,7 @@ pub struct Done {
     pub at: Option<usize>,
     /// Response controls of each write of a transaction.
     pub controls: Vec<Vec<OwnedControl>>,
-    /// Numbers given to its entries.
+    /// Numbers given to entries of the unit.
     pub given: Vec<GivenNumber>,
 }
 

@@ -4,7 +4,7 @@ use super::{Changes, Header};
 use crate::stop::Failure;
 use store::Snapshot;
 
-/// Reads every row and reports problems in words to `problem`.
+/// Reads every row and passes each problem as text to `problem`.
 ///
 /// # Errors
 /// The table cannot be read.
@@ -42,7 +42,7 @@ pub fn check(snapshot: &Snapshot<'_>, problem: &mut dyn FnMut(String)) -> Result
     Ok(())
 }
 
-/// The header of a row, if the row has as many changes as the header says.
+/// Returns the header of a row, if the row has as many changes as the header says.
 fn read(row: &[u8]) -> Result<Header, String> {
     let text = |error: Failure| error.to_string();
     let mut changes = Changes::of(row).map_err(text)?;
@@ -64,7 +64,8 @@ mod tests {
     use schema::Schema;
     use store::{EntryId, IndexSet, Store};
 
-    /// The problems of a history with these rows, each a time, a header and a number of changes.
+    /// Returns the problems of a history with these rows, each a time, a header and a number of
+    /// changes.
     fn problems(rows: &[(u64, Header, usize)]) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::create(folder.path()).expect("created");

@@ -3,7 +3,7 @@
 use super::{Change, Changes, Detail, Recorder};
 use protocol::control::ChangeType;
 
-/// Recording the decoded changes of a row makes a row with equal changes.
+/// Checks that recording the decoded changes of a row makes a row with equal changes.
 pub fn row(bytes: &[u8]) {
     let Some((changes, row)) = recorded(bytes) else {
         return;
@@ -12,7 +12,7 @@ pub fn row(bytes: &[u8]) {
     assert_eq!(again, changes, "{}", bytes.escape_ascii());
 }
 
-/// The changes of a row, and the row that is written for them.
+/// Returns the changes of a row, and the row that is written for them.
 fn recorded(row: &[u8]) -> Option<(Vec<Change<'_>>, Vec<u8>)> {
     let mut changes = Changes::of(row).ok()?;
     let header = changes.header;

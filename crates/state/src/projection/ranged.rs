@@ -53,7 +53,7 @@ impl Projection {
     }
 }
 
-/// The values of a range; `None` if there are none.
+/// Returns the values of a range; `None` if there are none.
 fn part(
     entry: &VisibleEntry<'_, '_>,
     number: AttributeNumber,

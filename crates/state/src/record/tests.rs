@@ -1,4 +1,4 @@
-//! Tests records that are encoded, cut, and damaged.
+//! Tests of records that are encoded, cut, and damaged.
 
 use super::*;
 use proptest::prelude::*;

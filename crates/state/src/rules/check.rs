@@ -72,7 +72,7 @@ struct Pair {
     other: EntryId,
 }
 
-/// The values that an entry shares with one of a greater id.
+/// Returns the values that an entry shares with one of a greater id.
 fn shared(
     context: &View<'_>,
     rule: &Unique,
@@ -106,7 +106,7 @@ fn shared(
     Ok(pairs)
 }
 
-/// A refusal as a failure, because there is no client.
+/// Returns a refusal as a failure, because there is no client.
 fn failure(stop: Stop) -> Failure {
     match stop {
         Stop::Failed(failure) => failure,
@@ -115,7 +115,7 @@ fn failure(stop: Stop) -> Failure {
 }
 
 impl Unique {
-    /// Ids of the existing entries at the top of the rule's subtrees.
+    /// Returns the ids of the existing entries at the top of the rule's subtrees.
     pub fn bases(&self, snapshot: &Snapshot<'_>) -> Result<Vec<EntryId>, store::Error> {
         if self.place.0.is_empty() {
             return Ok(vec![EntryId::ROOT]);

@@ -39,7 +39,7 @@ impl Display for NumberRange {
     }
 }
 
-/// The ranges in ascending order; an error if two of them share a number.
+/// Returns the ranges in ascending order; an error if two of them share a number.
 pub(super) fn disjoint(mut ranges: Vec<NumberRange>) -> Result<Vec<NumberRange>, String> {
     ranges.sort_unstable();
     for pair in ranges.windows(2) {

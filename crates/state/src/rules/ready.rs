@@ -24,7 +24,8 @@ pub fn require_indexes(catalog: &Catalog, write: &Write) -> Result<(), Refusal> 
     for rule in &rules.unique {
         let covered = given.iter().map(|it| it.0);
         let covered: Vec<TypeId> = covered.filter(|it| rule.covers(schema, *it)).collect();
-        // Regardless of the entry's place: once a subtype is in use, its values are looked up too.
+        // The entry's place does not matter: once a subtype is in use, its values are looked up
+        // too.
         let is_new = |it: &TypeId| !rule.types.contains(it) && schema.numbers_of(*it).is_empty();
         let asks = rule.asks(write) && (!covered.is_empty() || rule.gets_subtree(write));
         for type_id in &covered {
@@ -85,8 +86,8 @@ fn require(catalog: &Catalog, of: TypeId) -> Result<(), Refusal> {
     })
 }
 
-/// A subtype of `of`, or `of` itself, whose equality index is incomplete here; `None` if there is
-/// none.
+/// Returns a subtype of `of`, or `of` itself, whose equality index is incomplete here; `None` if
+/// there is none.
 fn unready(indexes: &IndexSet, of: TypeId) -> Option<TypeId> {
     let schema = &indexes.schema;
     let numbers = schema.numbers_of(of).iter();
@@ -95,7 +96,7 @@ fn unready(indexes: &IndexSet, of: TypeId) -> Option<TypeId> {
     all.find(|it| !indexes.is_ready(*it, IndexKind::Equality))
 }
 
-/// The types of a write's values, with the values.
+/// Returns the types of a write's values, with the values.
 fn given(write: &Write) -> Vec<(TypeId, &[Vec<u8>])> {
     fn of(given: &Given) -> (TypeId, &[Vec<u8>]) {
         (given.description.type_id, &given.values)
@@ -122,38 +123,38 @@ fn given(write: &Write) -> Vec<(TypeId, &[Vec<u8>])> {
 }
 
 impl Rules {
-    /// The types in which values are looked up.
+    /// Returns the types in which values are looked up.
     fn types(&self) -> impl Iterator<Item = TypeId> + '_ {
         let unique = self.unique.iter().flat_map(|it| it.types.iter().copied());
         unique.chain(self.numbers.iter().map(|it| it.type_id))
     }
 
-    /// Whether executing a write may read all entries.
+    /// Returns whether executing a write may read all entries.
     pub fn wait_for(&self, indexes: &IndexSet) -> bool {
         self.types().any(|it| unready(indexes, it).is_some())
     }
 }
 
 impl Unique {
-    /// Whether the rule applies to values of a type.
+    /// Returns whether the rule applies to values of a type.
     pub fn covers(&self, schema: &Schema, type_id: TypeId) -> bool {
         self.types.iter().any(|it| schema.is_subtype(type_id, *it))
     }
 
-    /// Whether the rule applies to the entry after the write.
+    /// Returns whether the rule applies to the entry after the write.
     fn asks(&self, write: &Write) -> bool {
         self.place.covers(&name_afterwards(write))
     }
 
-    /// Whether the write brings an entry and its subtree under the rule.
+    /// Returns whether the write brings an entry and its subtree under the rule.
     fn gets_subtree(&self, write: &Write) -> bool {
         matches!(write.change, Change::Rename(_)) && !self.place.covers(write.name())
     }
 }
 
 impl Numbers {
-    /// Whether the write may request a number. For an existing entry only the given values are
-    /// checked; if it gets a number nevertheless, execution is slow but correct.
+    /// Returns whether the write may request a number. For an existing entry only the given values
+    /// are checked; if it gets a number nevertheless, execution is slow but correct.
     fn asks(&self, schema: &Schema, write: &Write) -> bool {
         if !self.place.covers(write.name()) {
             return false;
