@@ -1,4 +1,4 @@
-//! The client of the conformance clauses for tests, which fail by panicking.
+//! The LDAP client of the conformance clauses for tests, which fail by panicking.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -12,26 +12,26 @@ pub use conformance::{Entry, Event, Found, Modification, Outcome};
 
 use crate::PATIENCE;
 
-/// One connection.
+/// A connection to a server.
 pub struct Client {
     session: Session,
-    /// The session's socket, for tests that misbehave.
+    /// The socket of the session, for tests that misbehave.
     stream: TcpStream,
 }
 
 impl Client {
-    /// Connects; panics when nobody listens.
+    /// Connects; panics when no server listens.
     #[track_caller]
     pub fn connect(address: SocketAddr) -> Self {
         Self::try_connect(address).unwrap_or_else(|error| panic!("{address}: {error}"))
     }
 
-    /// Connects.
+    /// Connects; an error when no server listens.
     pub fn try_connect(address: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect(address)?)
     }
 
-    /// Connects from an address of this machine, `127.0.0.2` for example.
+    /// Connects from an address of this machine, e.g. `127.0.0.2`.
     pub fn connect_from(own: [u8; 4], address: SocketAddr) -> Self {
         let kind = net::SocketType::STREAM;
         let socket = net::socket(net::AddressFamily::INET, kind, None).expect("a socket");
@@ -40,7 +40,7 @@ impl Client {
         Self::over(socket.into()).expect("connected")
     }
 
-    /// A client over a connection that is open already.
+    /// Returns a client over an open connection.
     pub fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         let transport = Box::new(stream.try_clone()?);
@@ -50,12 +50,12 @@ impl Client {
         })
     }
 
-    /// The socket, for tests that misbehave.
+    /// Returns the socket, for tests that misbehave.
     pub fn stream(&mut self) -> &mut TcpStream {
         &mut self.stream
     }
 
-    /// The session below, with patience for one more exchange.
+    /// Returns the session, with time for one more exchange.
     pub fn session(&mut self) -> &mut Session {
         self.session.set_deadline(Instant::now() + PATIENCE);
         &mut self.session
@@ -69,7 +69,7 @@ impl Client {
             .expect("the server takes the request")
     }
 
-    /// Sends a request, unless the connection is gone.
+    /// Sends a request; does nothing when the connection is closed.
     pub fn try_send(
         &mut self,
         request: &Request<'_>,
@@ -78,54 +78,55 @@ impl Client {
         self.session().send(request, controls)
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     pub fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.session().send_raw(bytes)
     }
 
-    /// Takes the next message. An error of kind `UnexpectedEof` means the server closed.
+    /// Receives the next message. An error of kind `UnexpectedEof` means that the server closed.
     pub fn try_receive(&mut self) -> io::Result<(MessageId, Event)> {
         unless_garbage(self.session().receive())
     }
 
-    /// Takes the next message; panics when there is none.
+    /// Receives the next message; panics when there is none.
     #[track_caller]
     pub fn receive(&mut self) -> (MessageId, Event) {
         self.try_receive().expect("the server answers")
     }
 
-    /// Takes messages up to the closing one of operation `id`.
+    /// Receives messages up to the final one of operation `id`.
     pub fn try_finish(&mut self, id: MessageId) -> io::Result<Found> {
         unless_garbage(self.session().finish(id))
     }
 
-    /// Sends a request and waits for its end.
+    /// Sends a request and returns its messages up to the final one.
     #[track_caller]
     pub fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Found {
         let id = self.send(request, controls);
         self.try_finish(id).expect("the server answers")
     }
 
-    /// True once the server has closed the connection; what it said before is thrown away.
+    /// Waits until the server closes the connection, and drops messages before that; `false` when
+    /// it does not.
     pub fn is_closed_by_server(&mut self) -> bool {
         self.session().is_closed_by_server()
     }
 
     // --- operations ---------------------------------------------------------------------------
 
-    /// A simple bind.
+    /// Binds by name and password.
     #[track_caller]
     pub fn bind(&mut self, name: &str, password: &str) -> Outcome {
         self.session().bind(name, password).expect(ANSWERS)
     }
 
-    /// A search with text filter and attribute selection.
+    /// Searches with a filter as text and an attribute selection.
     #[track_caller]
     pub fn search(&mut self, base: &str, scope: Scope, filter: &str, select: &[&str]) -> Found {
         self.search_with(base, scope, filter, select, &[], |_| {})
     }
 
-    /// A search with controls, adjusted by `adjust` before it is sent.
+    /// Searches with controls; `adjust` changes the request before it is sent.
     #[track_caller]
     pub fn search_with(
         &mut self,
@@ -140,7 +141,7 @@ impl Client {
         self.try_finish(id).expect("the server answers")
     }
 
-    /// Sends a search without waiting for what it finds.
+    /// Sends a search without waiting for its results.
     pub fn send_search(
         &mut self,
         base: &str,
@@ -155,7 +156,7 @@ impl Client {
             .expect("the server takes the request")
     }
 
-    /// Everything about one entry: user and operational attributes.
+    /// Returns all user and operational attributes of one entry.
     #[track_caller]
     pub fn read(&mut self, name: &str) -> Option<Entry> {
         self.session().read(name).expect(ANSWERS)
@@ -239,13 +240,13 @@ impl Client {
             .expect(ANSWERS)
     }
 
-    /// An extended operation.
+    /// Sends an extended operation and returns its response.
     #[track_caller]
     pub fn extended(&mut self, name: &str, value: Option<&[u8]>) -> Outcome {
         self.session().extended(name, value, &[]).expect(ANSWERS)
     }
 
-    /// The authorization identity of this connection (Who am I?, RFC 4532), in lower case.
+    /// Returns the authorization identity of this connection (Who am I?, RFC 4532), in lower case.
     #[track_caller]
     pub fn who_am_i(&mut self) -> String {
         self.session().who_am_i().expect(ANSWERS)
@@ -254,7 +255,8 @@ impl Client {
 
 const ANSWERS: &str = "the server answers";
 
-/// A connection may break where a test breaks it; what is no LDAP is a bug wherever it appears.
+/// Unwraps the result of reading: a test may break a connection, but a message that is not LDAP is
+/// always a bug.
 #[track_caller]
 fn unless_garbage<T>(received: io::Result<T>) -> io::Result<T> {
     match received {

@@ -1,5 +1,5 @@
 //! A disk that is soon full: a small tmpfs in a mount namespace of its own, or, where the machine
-//! forbids that, a limit on the size of files. Or a file system of another kind, made in a file.
+//! forbids that, a limit on the size of files; or a file system of another kind, made in a file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,40 +10,40 @@ use crate::Folder;
 use crate::process::Running;
 use crate::tools;
 
-/// Where a node can live until there is no room.
+/// A place where a node lives until there is no room.
 pub struct Disk {
     folder: Folder,
     kind: Kind,
 }
 
 enum Kind {
-    /// The process that keeps the namespace alive.
+    /// Process that keeps the namespace alive.
     Namespace(Running),
-    /// Largest file size in bytes.
+    /// Largest file size in bytes; `None` for a file system of its own.
     FileSize(u64),
 }
 
-/// File systems that overwrite a block by writing another one.
+/// File systems that overwrite a block by writing another block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyOnWrite {
-    /// btrfs: always, unless a file has the attribute "no copy on write".
+    /// btrfs: always, except for a file with the attribute "no copy on write".
     Btrfs,
-    /// xfs with reflinks: blocks that a copy of the file shares.
+    /// xfs with reflinks: for blocks shared with a copy of the file.
     Xfs,
 }
 
 const MEGABYTE: u64 = 1 << 20;
-/// Size of a small tmpfs, half of it taken by a file that can be removed.
+/// Size of a small tmpfs, half of it filled by a file that can be removed.
 const SIZE_MB: u64 = 32;
 const FILLER_MB: u64 = 16;
 
 impl Disk {
-    /// A new small disk.
+    /// Makes a small disk.
     pub fn new() -> Self {
         Self::of(SIZE_MB)
     }
 
-    /// A new disk of so many megabytes.
+    /// Makes a disk of so many megabytes.
     pub fn of(size_mb: u64) -> Self {
         let folder = Folder::new();
         fs::create_dir(folder.join("disk")).expect("the folder is new");
@@ -80,12 +80,13 @@ impl Disk {
         }
     }
 
-    /// A new file system of this kind, made in a file and mounted by a loop device. `None`, and a
-    /// line that says so, where the machine has no tools for it or forbids the mount: it takes the
-    /// real root, a user namespace is not enough.
+    /// Makes a file system of this kind in a file, mounted by a loop device. Prints a line and
+    /// returns `None` where the machine lacks the tools or forbids the mount, which needs the real
+    /// root; a user namespace is not enough.
     pub fn copy_on_write(kind: CopyOnWrite) -> Option<Self> {
-        // The least that mkfs.xfs makes; with less, btrfs has hardly any room for data.
-        // btrfs gives room back when it commits, every 30 seconds unless told otherwise.
+        // This is the least size that mkfs.xfs makes; with less, btrfs has hardly any room for
+        // data.
+        // btrfs frees blocks when it commits, by default every 30 seconds.
         let (size, make, options) = match kind {
             CopyOnWrite::Btrfs => ("256M", "mkfs.btrfs -q --metadata single", "loop,commit=1"),
             CopyOnWrite::Xfs => ("300M", "mkfs.xfs -q -m reflink=1", "loop"),
@@ -116,7 +117,7 @@ impl Disk {
         })
     }
 
-    /// The folder that is the disk, as this process sees it. Only for file systems that end.
+    /// Returns the folder of the disk as this process sees it. Only for file systems that end.
     pub fn inside(&self) -> PathBuf {
         let Kind::Namespace(holder) = &self.kind else {
             panic!("the disk is a limit on the size of files");
@@ -131,12 +132,12 @@ impl Disk {
         let path = self.inside().join(name);
         let mut file = match File::create(path) {
             Ok(file) => file,
-            // Not even for its name.
+            // The disk may lack room even for the file's name.
             Err(error) => return full(error).expect("a disk that works"),
         };
         let zeros = vec![0; MEGABYTE as usize];
         for bytes in [zeros.len(), 4096, 512] {
-            // Data not written out yet may turn out to need more room, or less.
+            // Data that is not written back yet may turn out to need more room, or less.
             while file.write_all(&zeros[..bytes]).is_ok() {}
             file.sync_all().or_else(full).expect("a disk that works");
         }
@@ -152,17 +153,17 @@ impl Disk {
         rustix::fs::syncfs(folder).expect("a disk that works");
     }
 
-    /// Whether the file system itself ends, rather than files on it.
+    /// Returns whether the file system itself ends, rather than files on it.
     pub fn has_an_end(&self) -> bool {
         matches!(self.kind, Kind::Namespace(_))
     }
 
-    /// The folder that is the disk, as seen by commands behind [`Disk::prefix`].
+    /// Returns the folder of the disk as seen by commands behind [`Disk::prefix`].
     pub fn path(&self) -> PathBuf {
         self.folder.join("disk")
     }
 
-    /// Put before a command to run it on the disk.
+    /// Returns the words before a command that run it on the disk.
     pub fn prefix(&self) -> Vec<String> {
         let words: Vec<String> = match &self.kind {
             Kind::Namespace(holder) => {
@@ -208,7 +209,7 @@ impl Default for Disk {
     }
 }
 
-/// A full disk is no error here.
+/// Ignores the error of a full disk.
 fn full(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::StorageFull => Ok(()),

@@ -1,9 +1,9 @@
-//! The end of work that other threads of a test repeat.
+//! A flag that ends threads of a test which repeat their work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets its flag when it is dropped, by a panic too: threads of a scope that work until the flag is
-/// set would otherwise keep a failed test waiting for good.
+/// Sets its flag when dropped, also by a panic: threads of a scope that work until the flag is set
+/// would otherwise keep a failed test waiting forever.
 pub struct EnoughAtEnd<'f>(pub &'f AtomicBool);
 
 impl Drop for EnoughAtEnd<'_> {

@@ -1,4 +1,4 @@
-//! Temporary folders that stay when a test fails, so that one can look into them.
+//! Temporary folders that stay for inspection when a test fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ impl Default for Folder {
 }
 
 impl Folder {
-    /// An empty folder.
+    /// Makes an empty folder.
     pub fn new() -> Self {
         Self::below(&std::env::temp_dir())
     }
 
-    /// An empty folder below `parent`.
+    /// Makes an empty folder below `parent`.
     pub fn below(parent: &Path) -> Self {
         let temporary = tempfile::Builder::new()
             .prefix("pando-test-")
@@ -33,7 +33,7 @@ impl Folder {
         }
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.temporary
             .as_ref()
@@ -41,7 +41,7 @@ impl Folder {
             .path()
     }
 
-    /// The path of something in it.
+    /// Returns the path of a file in the folder.
     pub fn join(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -53,7 +53,7 @@ impl Folder {
         path
     }
 
-    /// The text of a file in it.
+    /// Reads a file in the folder as text.
     pub fn read(&self, name: &str) -> String {
         let path = self.join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,11 +1,11 @@
-//! LDIF read and written the plain way, to compare what two programs say.
+//! A simple reader and writer of LDIF, to compare the output of two programs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::Entry;
 
-/// Entries of LDIF content records; change records are not understood.
+/// Parses LDIF content records into entries; change records are not supported.
 pub fn parse(text: &str) -> Vec<Entry> {
     let unfolded = text.replace("\r\n", "\n").replace("\n ", "");
     let mut entries = Vec::new();
@@ -47,7 +47,7 @@ fn split(line: &str) -> (String, Vec<u8>) {
     (attribute.to_owned(), value)
 }
 
-/// One entry as LDIF; values that are not plain text in base64.
+/// Prints one entry as LDIF; values that are not plain text are in base64.
 pub fn print(entry: &Entry) -> String {
     let mut out = String::new();
     print_line(&mut out, "dn", entry.name.as_bytes());
@@ -74,7 +74,7 @@ fn print_line(out: &mut String, attribute: &str, value: &[u8]) {
     written.expect("writing to a string cannot fail");
 }
 
-/// The entries with their attributes and values in one order, to compare servers.
+/// Sorts entries, attributes and values, to compare servers.
 pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut entries {
         entry.name = entry.name.to_lowercase();
@@ -87,11 +87,11 @@ pub fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// Attributes and values of entries, whatever the order: lower-case DN → lower-case attribute →
+/// Attributes and values of entries, in no particular order: lower-case DN → lower-case attribute →
 /// sorted values.
 pub type Content = BTreeMap<String, BTreeMap<String, Vec<Vec<u8>>>>;
 
-/// The content of `entries`, of user attributes only.
+/// Returns the content of `entries`, user attributes only.
 pub fn content(entries: &[Entry]) -> Content {
     let mut content = Content::new();
     for entry in entries {
@@ -108,7 +108,7 @@ pub fn content(entries: &[Entry]) -> Content {
     content
 }
 
-/// Attributes a server keeps by itself.
+/// Attributes that a server maintains itself.
 fn is_operational(attribute: &str) -> bool {
     const OPERATIONAL: &[&str] = &[
         "structuralObjectClass",
@@ -131,7 +131,7 @@ fn is_operational(attribute: &str) -> bool {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 of `bytes`, with padding.
+/// Encodes `bytes` in base64, with padding.
 pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::new();
     for group in bytes.chunks(3) {
@@ -151,7 +151,7 @@ pub fn encode_base64(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes of base64 `text`; panics on anything else.
+/// Decodes base64; panics on any other text.
 pub fn decode_base64(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bits = 0_u32;

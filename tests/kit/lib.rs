@@ -1,7 +1,7 @@
-//! The test kit: starts Pando or slapd on files of their own, speaks LDAP to them, runs Debian's
+//! The test kit: it starts Pando or slapd on files of their own, speaks LDAP to them, runs Debian's
 //! client tools, and waits for conditions instead of sleeping.
 //!
-//! Of the workspace it knows `protocol` only, so that tests look at the program from outside.
+//! Of the workspace it uses only `protocol`, so that tests see the program from outside.
 
 pub mod client;
 pub mod disk;
@@ -32,12 +32,12 @@ pub use subject::Subject;
 
 use std::time::Duration;
 
-/// How long anything may take before a test gives up on it. Generous: a loaded machine is slow.
+/// Time after which a test gives up waiting. Generous: a loaded machine is slow.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The naming context of every server the kit starts.
+/// Naming context of every server that the kit starts.
 pub const SUFFIX: &str = "dc=example,dc=com";
-/// Its administrator.
+/// DN of the administrator of these servers.
 pub const ADMIN: &str = "cn=admin,dc=example,dc=com";
 /// The administrator's password.
 pub const PASSWORD: &str = "secret of the tests";

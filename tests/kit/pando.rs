@@ -1,7 +1,7 @@
 //! The program under test: a node in a temporary folder, served on a port of its own.
 //!
 //! `pando serve` prints `listening on ldap://127.0.0.1:PORT` to standard error once it accepts
-//! connections; asked for port 0, that line is how the real port is learnt.
+//! connections; with port 0, that line gives the real port.
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
@@ -14,24 +14,24 @@ use crate::process::Running;
 use crate::tools::{self, Answer, Tools};
 use crate::{ADMIN, Client, Disk, Folder, PASSWORD, SUFFIX};
 
-/// One node.
+/// A node and its process.
 pub struct Pando {
-    /// Holds the node's folder `node` and whatever a test puts beside it.
+    /// Folder of the test, with the node's folder `node` and other files.
     pub folder: Folder,
     node: PathBuf,
-    /// Words before every command, to run it somewhere else.
+    /// Words before every command, to run it in another place.
     prefix: Vec<String>,
     running: Option<Running>,
     address: Option<SocketAddr>,
 }
 
 impl Pando {
-    /// A node with an empty tree (its base entry only), not served yet.
+    /// Makes a node with only its base entry, not served yet.
     pub fn init() -> Self {
         Self::init_in(Folder::new(), &["--suffix", SUFFIX])
     }
 
-    /// A node made by `pando init` with these arguments in a given folder.
+    /// Makes a node by `pando init` with these arguments in a given folder.
     pub fn init_in(folder: Folder, args: &[&str]) -> Self {
         let node = folder.join("node");
         let pando = Pando {
@@ -45,7 +45,7 @@ impl Pando {
         pando
     }
 
-    /// A node with an empty tree whose commands run under this umask.
+    /// Makes a node with only its base entry, whose commands run under this umask.
     pub fn init_under(umask: &str) -> Self {
         let folder = Folder::new();
         let node = folder.join("node");
@@ -63,7 +63,7 @@ impl Pando {
         pando
     }
 
-    /// A node with an empty tree on a small disk.
+    /// Makes a node with only its base entry on a small disk.
     pub fn init_on(disk: &Disk) -> Self {
         let (node, prefix) = (disk.path().join("node"), disk.prefix());
         let pando = Pando {
@@ -79,19 +79,19 @@ impl Pando {
         pando
     }
 
-    /// A node with an empty tree, served.
+    /// Makes a node with only its base entry, and serves it.
     pub fn start() -> Self {
         let mut pando = Self::init();
         pando.serve();
         pando
     }
 
-    /// The node's folder.
+    /// Folder of the node.
     pub fn node(&self) -> PathBuf {
         self.node.clone()
     }
 
-    /// The program, behind the words that lead to where the node is.
+    /// Returns a command of the program, behind the words that lead to the node's place.
     fn command(&self, before: &[&str]) -> Command {
         let mut words: Vec<OsString> = before.iter().map(Into::into).collect();
         words.extend(self.prefix.iter().map(Into::into));
@@ -101,7 +101,7 @@ impl Pando {
         command
     }
 
-    /// Runs a subcommand to its end. The administrator's password is in the environment.
+    /// Runs a subcommand to its end, with the administrator's password in its environment.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Answer {
         let mut command = self.command(&["timeout", "--kill-after=5", "600"]);
         command
@@ -130,7 +130,7 @@ impl Pando {
         self.serve_with(&["--listen", "ldap://127.0.0.1:0"], environment);
     }
 
-    /// Serves the node where its `pando.toml` says, `ldap://127.0.0.1:0` among others.
+    /// Serves the node at the addresses in its `pando.toml`, `ldap://127.0.0.1:0` among others.
     pub fn serve_as_configured(&mut self) {
         self.serve_with(&[], &[]);
     }
@@ -154,39 +154,39 @@ impl Pando {
         self.running = Some(running);
     }
 
-    /// The serving process.
+    /// Returns the serving process.
     pub fn process(&mut self) -> &mut Running {
         self.running.as_mut().expect("the node is served")
     }
 
-    /// Where it listens.
+    /// Returns the address at which the node listens.
     pub fn address(&self) -> SocketAddr {
         self.address.expect("the node is served")
     }
 
-    /// The server's address as an LDAP URL.
+    /// Returns the URL of the server.
     pub fn url(&self) -> String {
         format!("ldap://{}", self.address())
     }
 
-    /// A new connection, anonymous.
+    /// Opens an anonymous connection.
     pub fn client(&self) -> Client {
         Client::connect(self.address())
     }
 
-    /// A new connection bound as the administrator.
+    /// Opens a connection bound as the administrator.
     pub fn admin(&self) -> Client {
         let mut client = self.client();
         client.bind(ADMIN, PASSWORD).expect_success();
         client
     }
 
-    /// Debian's tools as the administrator.
+    /// Returns Debian's tools, bound as the administrator.
     pub fn tools(&self) -> Tools {
         Tools::admin(&self.url())
     }
 
-    /// Ends the process as a power cut would.
+    /// Kills the process, as a power cut would.
     pub fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
             running.kill();
@@ -194,7 +194,7 @@ impl Pando {
         }
     }
 
-    /// Ends the process in an orderly way.
+    /// Stops the process in an orderly way.
     pub fn stop(&mut self) -> ExitStatus {
         let mut running = self.running.take().expect("the node is served");
         let status = running.stop();
@@ -202,13 +202,13 @@ impl Pando {
         status
     }
 
-    /// `pando check` must find nothing. The node must not be served.
+    /// Runs `pando check`, which must find no problem. The node must not be served.
     #[track_caller]
     pub fn assert_clean(&self) {
         self.run_on_node(&["check"], &[]).expect(0);
     }
 
-    /// `pando export` of everything, to standard output.
+    /// Exports the whole directory with `pando export` to standard output.
     #[track_caller]
     pub fn export(&self) -> String {
         self.run_on_node(&["export"], &[]).expect(0).out
@@ -223,7 +223,7 @@ impl Drop for Pando {
     }
 }
 
-/// A panic that a thread survived is still a bug.
+/// Fails on a panic in the log: one that a thread survived is still a bug.
 fn assert_no_panic(running: &Running) {
     let log = running.log();
     assert!(!log.contains("panicked at"), "the program panicked:\n{log}");

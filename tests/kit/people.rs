@@ -1,15 +1,15 @@
-//! A small sample tree that many tests start from.
+//! A small sample tree for tests.
 
 use crate::{Entry, SUFFIX};
 
-/// The base entry, as `pando init` makes it too.
+/// Returns the base entry, as `pando init` makes it.
 pub fn base() -> Entry {
     let attributes: &[(&str, &[&str])] =
         &[("objectClass", &["top", "domain"]), ("dc", &["example"])];
     Entry::of(SUFFIX, attributes)
 }
 
-/// An organizational unit below the base.
+/// Returns an organizational unit below the base.
 pub fn unit(name: &str) -> Entry {
     Entry::of(
         &format!("ou={name},{SUFFIX}"),
@@ -20,7 +20,7 @@ pub fn unit(name: &str) -> Entry {
     )
 }
 
-/// A group below `ou=Groups`.
+/// Returns a group below `ou=Groups`.
 pub fn group(name: &str, members: &[&str]) -> Entry {
     Entry::of(
         &format!("cn={name},ou=Groups,{SUFFIX}"),
@@ -32,7 +32,7 @@ pub fn group(name: &str, members: &[&str]) -> Entry {
     )
 }
 
-/// A person below `ou=People`.
+/// Returns a person below `ou=People`.
 pub fn person(uid: &str) -> Entry {
     let surname = uid.trim_end_matches(|c: char| c.is_ascii_digit());
     Entry::of(
@@ -50,7 +50,8 @@ pub fn person(uid: &str) -> Entry {
     )
 }
 
-/// `ou=People` with ada, grace and edsger, who has no password; the others' are their names.
+/// Returns `ou=People` with ada, grace and edsger; the passwords of ada and grace are their names,
+/// edsger has none.
 pub fn sample() -> Vec<Entry> {
     let mut ada = person("ada");
     ada.push("userPassword", b"ada".to_vec());

@@ -1,4 +1,4 @@
-//! A server as a child process: its messages are read, its end is awaited, never by name.
+//! A server as a child process: its log is read, and its end awaited by process id, never by name.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::PATIENCE;
 
-/// A running child. Dropping it kills it.
+/// A running child process. Dropping it kills it.
 pub struct Running {
     name: String,
     child: Child,
@@ -21,7 +21,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `command`; what it writes to standard error becomes its log.
+    /// Starts `command`; its standard error becomes the log.
     pub fn start(name: &str, command: &mut Command) -> Self {
         Self::start_reading(name, command, Stdio::null())
     }
@@ -57,7 +57,7 @@ impl Running {
         }
     }
 
-    /// Waits for a line in which `find` finds something. Panics when the child ends before.
+    /// Waits for a line in which `find` finds a result. Panics when the child ends first.
     pub fn wait_for<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
         self.wait_for_end_or(what, find).unwrap_or_else(|| {
             let status = self.child.wait();
@@ -69,7 +69,7 @@ impl Running {
         })
     }
 
-    /// As [`Running::wait_for`], but `None` when the child ends before.
+    /// Waits like [`Running::wait_for`]; `None` when the child ends first.
     pub fn wait_for_end_or<T>(
         &mut self,
         what: &str,
@@ -96,7 +96,7 @@ impl Running {
         }
     }
 
-    /// Everything it has written to standard error so far.
+    /// Returns the child's standard error so far.
     pub fn log(&self) -> String {
         self.log
             .lock()
@@ -104,33 +104,33 @@ impl Running {
             .clone()
     }
 
-    /// Its process id.
+    /// Process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it at once, as a power cut ends a process.
+    /// Kills the process at once, like a power cut.
     pub fn kill(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks the process to stop, and waits until it has ended.
     pub fn stop(&mut self) -> ExitStatus {
         self.signal(Signal::TERM);
         self.wait()
     }
 
-    /// Sends it a signal.
+    /// Sends the process a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
         kill_process(pid.expect("a child has a positive id"), signal).ok();
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process has ended by itself.
     pub fn wait(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;
-        // The log's end is the process's end: both close together.
+        // The log ends with the process: both close together.
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
@@ -144,17 +144,17 @@ impl Running {
         self.child.wait().expect("the child is ours to wait for")
     }
 
-    /// Whether it still runs.
+    /// Returns whether the process still runs.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Memory in KiB that is not backed by files: the database's mapping does not count.
+    /// Memory in KiB not backed by files: the database's mapping does not count.
     pub fn anonymous_memory_kib(&self) -> u64 {
         self.status("RssAnon:")
     }
 
-    /// The most memory in KiB that the process has had at once, pages of files included.
+    /// Peak memory of the process in KiB, pages of files included.
     pub fn peak_memory_kib(&self) -> u64 {
         self.status("VmHWM:")
     }
@@ -162,7 +162,7 @@ impl Running {
     /// Processor time used so far, in clock ticks (a hundredth of a second).
     pub fn processor_ticks(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
-        // After the name in parentheses: state is field 3, utime 14, stime 15 (proc(5)).
+        // Fields behind the name in parentheses: state is field 3, utime 14, stime 15 (proc(5)).
         let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
         let fields: Vec<u64> = after_name
             .split_whitespace()
@@ -196,7 +196,7 @@ impl Drop for Running {
         self.kill();
         if thread::panicking() {
             let log = self.log();
-            // A panic's reason stands above its backtrace.
+            // The reason of a panic stands above its backtrace.
             if let Some(at) = log.find("panicked at") {
                 let reason: Vec<&str> = log[at..].lines().take(3).collect();
                 eprintln!("{}: {}", self.name, reason.join("\n  "));
@@ -210,9 +210,9 @@ impl Drop for Running {
     }
 }
 
-/// Repeats `check` until it yields something; panics with `what` when patience ends.
+/// Repeats `check` until it returns a value; panics with `what` when patience ends.
 ///
-/// Waits a few milliseconds between attempts on a channel nobody writes to.
+/// Waits a few milliseconds between attempts, on a channel without messages.
 pub fn until<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     let (_silent, pause) = mpsc::channel::<()>();
     let deadline = Instant::now() + PATIENCE;

@@ -1,19 +1,19 @@
-//! Where the program under test is, and whether it is the program of the sources as they stand.
+//! The path of the program under test, and whether it was built from the present sources.
 //!
 //! `cargo build` leaves the list of a program's sources beside it: `pando.d` beside `pando`. A
-//! program older than one of them was built before the last change, and a test of it would show
-//! nothing of that change. An installed program has no such list and is taken as it is.
+//! program older than one of them was built before the last change, and its tests would not show
+//! that change. An installed program has no such list and is taken as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// The program: `PANDO_BIN`, or the one in the target folder beside the tests. Looked at once in a
-/// process.
+/// Returns the program: `PANDO_BIN`, or the one in the target folder beside the tests. Computed
+/// once in a process.
 ///
 /// # Panics
-/// There is no such program, or one of its sources has changed since it was built.
+/// The program does not exist, or one of its sources has changed since it was built.
 pub fn program() -> PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let find = || {
@@ -47,7 +47,8 @@ fn beside_the_tests() -> PathBuf {
     profile.expect("target/<profile>/deps").join("pando")
 }
 
-/// The command that builds the program, by the name of its folder: cargo's profile.
+/// Returns the command that builds the program, by the name of its folder, which is cargo's
+/// profile.
 fn how_to_build(program: &Path) -> String {
     let folder = program.parent().and_then(Path::file_name);
     match folder.map(|it| it.to_string_lossy()).as_deref() {
@@ -56,12 +57,12 @@ fn how_to_build(program: &Path) -> String {
     }
 }
 
-/// A source of `program` that has changed since `built`; `None` for an installed program, and for
-/// sources that are not on this machine.
+/// Returns a source of `program` that has changed since `built`; `None` for an installed program,
+/// and for sources that are not on this machine.
 fn newer_source(program: &Path, built: SystemTime) -> Option<PathBuf> {
     let list = fs::read_to_string(program.with_extension("d")).ok()?;
     let (_, sources) = list.split_once(": ")?;
-    // As in a makefile, a space inside a path stands behind a backslash.
+    // As in a makefile, a space inside a path follows a backslash.
     let sources = sources.trim_end().replace("\\ ", "\0");
     let mut paths = sources
         .split(' ')

@@ -1,20 +1,20 @@
-//! Random numbers that can be had again: every test prints its seed, `PANDO_TEST_SEED` sets it.
+//! Repeatable random numbers: every test prints its seed, `PANDO_TEST_SEED` sets it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A small generator (SplitMix64): quick, and the same on every machine.
+/// A small generator (SplitMix64): fast, and equal on every machine.
 #[derive(Clone)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// A generator whose numbers follow from `seed`.
+    /// Returns a generator with this seed.
     pub fn new(seed: u64) -> Self {
         Random { state: seed }
     }
 
-    /// A generator with the seed of `PANDO_TEST_SEED`, or else with one from the clock.
+    /// Returns a generator with the seed of `PANDO_TEST_SEED`, or else with one from the clock.
     pub fn announced(test: &str) -> Self {
         let seed = match std::env::var("PANDO_TEST_SEED") {
             Ok(text) => text.parse().expect("PANDO_TEST_SEED is a number"),
@@ -27,7 +27,7 @@ impl Random {
         Random::new(seed)
     }
 
-    /// Any number.
+    /// Returns any number.
     pub fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
@@ -36,27 +36,27 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which must not be 0.
+    /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.number() % bound
     }
 
-    /// True in `percent` of all calls.
+    /// Returns true in `percent` of all calls.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of `things`, which must not be empty.
+    /// Returns one of `things`, which must not be empty.
     pub fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
         &things[self.below(things.len() as u64) as usize]
     }
 
-    /// `count` random bytes.
+    /// Returns `count` random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.number() as u8).collect()
     }
 
-    /// `count` random letters.
+    /// Returns `count` random letters.
     pub fn word(&mut self, count: usize) -> String {
         (0..count)
             .map(|_| char::from(b'a' + self.below(26) as u8))

@@ -1,5 +1,5 @@
 //! Debian's slapd as a replica: it follows another server by content synchronisation (RFC 4533),
-//! configured as `docs/guides/following-changes.md` says.
+//! with the configuration of `docs/guides/following-changes.md`.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use crate::process::{Running, until};
 use crate::slapd::free_address;
 use crate::{Client, Folder, tools};
 
-/// The page whose configuration is used.
+/// Page with the configuration.
 const GUIDE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../docs/guides/following-changes.md"
@@ -21,17 +21,19 @@ pub struct Replica {
     address: SocketAddr,
     slapd: PathBuf,
     config: PathBuf,
-    /// Before `folder`: the process must end before its files go.
+    /// The process. It stands before `folder`: it must end before its files are removed.
     running: Option<Running>,
     _folder: Folder,
 }
 
 impl Replica {
-    /// Starts one with an empty database. `adapt` changes the configuration before it is written.
+    /// Starts a replica with an empty database. `adapt` changes the configuration before it is
+    /// written.
     pub fn start(provider: SocketAddr, adapt: impl Fn(String) -> String) -> Self {
         let folder = Folder::new();
         let slapd = folder.join("slapd");
-        // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service.
+        // The program is copied: AppArmor confines the one in /usr/sbin to the folders of Debian's
+        // service.
         tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
         fs::create_dir(folder.join("database")).expect("the folder is new");
         let text = adapt(config(folder.path(), provider));
@@ -47,7 +49,7 @@ impl Replica {
         replica
     }
 
-    /// Starts the process, again if it was stopped.
+    /// Starts the process, also after a stop.
     pub fn serve(&mut self) {
         let mut command = Command::new(&self.slapd);
         command.arg("-f").arg(&self.config);
@@ -62,28 +64,28 @@ impl Replica {
         self.running = Some(running);
     }
 
-    /// Ends the process in an orderly way.
+    /// Stops the process in an orderly way.
     pub fn stop(&mut self) {
         self.running.take().expect("the replica is served").stop();
     }
 
-    /// The log of the running process; empty if none runs.
+    /// Returns the log of the running process; empty if none runs.
     pub fn log(&self) -> String {
         self.running.as_ref().map_or_else(String::new, Running::log)
     }
 
-    /// Where it listens.
+    /// Returns the address at which the replica listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A new connection, anonymous.
+    /// Opens an anonymous connection.
     pub fn client(&self) -> Client {
         Client::connect(self.address)
     }
 }
 
-/// The configuration printed in the guide, with the paths and the address of a test.
+/// Returns the configuration printed in the guide, with the paths and the address of a test.
 fn config(folder: &Path, provider: SocketAddr) -> String {
     let guide = fs::read_to_string(GUIDE).expect("the guide is in the repository");
     let (_, rest) = guide

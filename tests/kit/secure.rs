@@ -1,4 +1,4 @@
-//! A node that speaks TLS: from the first byte on one port, on request (StartTLS) on another.
+//! A node with TLS: from the first byte on one port, by StartTLS on another.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::process::Command;
 
 use crate::{Pando, process, tools};
 
-/// A served node with a certificate of its own making.
+/// A served node with a self-signed certificate.
 pub struct Secure {
-    /// The node. Its URL is the one for StartTLS.
+    /// The node; its URL is that for StartTLS.
     pub pando: Pando,
-    /// The certificate to trust, as PEM.
+    /// Path of the trusted certificate, as PEM.
     pub certificate: PathBuf,
-    /// `ldaps://127.0.0.1:…`.
+    /// URL for TLS from the first byte, `ldaps://127.0.0.1:…`.
     pub url: String,
 }
 
 impl Secure {
-    /// A node with an empty tree.
+    /// Serves a node with an empty tree.
     pub fn start() -> Self {
         let mut pando = Pando::init();
         let certificate = make_certificate(&pando.node());
@@ -38,7 +38,7 @@ impl Secure {
     }
 }
 
-/// `server.pem`, a certificate for 127.0.0.1 signed by itself, and `server.key` in a folder.
+/// Makes `server.pem`, a self-signed certificate for 127.0.0.1, and `server.key` in a folder.
 fn make_certificate(folder: &Path) -> PathBuf {
     let args = [
         "req",

@@ -1,4 +1,5 @@
-//! Debian's slapd as a second subject, so that tests of the protocol also judge someone else.
+//! Debian's slapd as a second subject, so that tests of the protocol are also run on another
+//! server.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,8 +15,8 @@ const OVERLAYS: [&str; 7] = [
     "sssvlv", "valsort", "dds", "collect", "deref", "syncprov", "ppolicy",
 ];
 
-/// Controls that slapd supports but leaves out of its root DSE: permissive modify, relax rules,
-/// no-op, sorting, virtual list view, proxied authorization, transactions.
+/// Controls that slapd supports but omits in its root DSE: permissive modify, relax rules, no-op,
+/// sorting, virtual list view, proxied authorization, transactions.
 pub const HIDDEN: [&str; 7] = [
     "1.2.840.113556.1.4.1413",
     "1.3.6.1.4.1.4203.666.5.12",
@@ -31,7 +32,7 @@ pub struct Slapd {
     address: SocketAddr,
     slapd: PathBuf,
     config: PathBuf,
-    /// Before `folder`: the process must end before its files go.
+    /// The process. It stands before `folder`: it must end before its files are removed.
     pub process: Running,
     _folder: Folder,
 }
@@ -43,13 +44,13 @@ impl Slapd {
         Self::start_with(&[], "uid")
     }
 
-    /// Like [`Slapd::start`], with further schema files and an equality index.
+    /// Starts slapd with further schema files and an equality index.
     pub fn start_with(schemas: &[&Path], indexed: &str) -> Self {
         Self::start_configured(schemas, indexed, "")
     }
 
-    /// As a provider of content synchronisation, with further schema files and lines of
-    /// configuration at its end.
+    /// Starts slapd as a provider of content synchronisation, with further schema files and lines
+    /// at the end of its configuration.
     pub fn provider(schemas: &[&Path], further: &str) -> Self {
         Self::start_configured(
             schemas,
@@ -58,7 +59,7 @@ impl Slapd {
         )
     }
 
-    /// With every overlay that implements a standard and comes with Debian.
+    /// Starts slapd with every overlay of Debian that implements a standard.
     pub fn with_everything() -> Self {
         let schemas = ["collective", "dyngroup"].map(|it| format!("/etc/ldap/schema/{it}.schema"));
         let schemas: Vec<&Path> = schemas.iter().map(Path::new).collect();
@@ -66,7 +67,7 @@ impl Slapd {
             .iter()
             .map(|it| format!("overlay {it}\n"))
             .collect();
-        // Of the last one: a locked account is told so.
+        // The last line makes slapd tell a client that its account is locked.
         overlays.push_str("ppolicy_use_lockout\n");
         Self::start_configured(&schemas, "uid", &overlays)
     }
@@ -74,8 +75,9 @@ impl Slapd {
     fn start_configured(schemas: &[&Path], indexed: &str, overlays: &str) -> Self {
         let folder = Folder::new();
         let slapd = folder.join("slapd");
-        // A copy: AppArmor confines the one in /usr/sbin to the folders of Debian's service. By
-        // another process: a file this one writes is busy while any test starts a child.
+        // The program is copied: AppArmor confines the one in /usr/sbin to the folders of Debian's
+        // service. Another process copies it: a file that this process writes is busy while any
+        // test starts a child.
         tools::run("cp", &["/usr/sbin/slapd".as_ref(), slapd.as_path()], "").expect(0);
         fs::create_dir(folder.join("database")).expect("the folder is new");
         let config = folder.write("slapd.conf", config(&folder, schemas, indexed) + overlays);
@@ -101,7 +103,7 @@ impl Slapd {
         }
     }
 
-    /// Loads LDIF into an empty database by `slapadd`, and returns what that says.
+    /// Loads LDIF into an empty database by `slapadd`, and returns the program's output.
     pub fn slapadd(ldif: &Path) -> tools::Answer {
         let folder = Folder::new();
         let slapd = folder.join("slapd");
@@ -119,22 +121,22 @@ impl Slapd {
         tools::run(&slapd, &words, "")
     }
 
-    /// Ends it in an orderly way.
+    /// Stops slapd in an orderly way.
     pub fn stop(&mut self) {
         self.process.stop();
     }
 
-    /// Starts it again, where it was.
+    /// Starts slapd again at the same address.
     pub fn serve(&mut self) {
         self.process = serve(&self.slapd, &self.config, self.address);
     }
 
-    /// Where it listens.
+    /// Returns the address at which slapd listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A new connection, anonymous.
+    /// Opens an anonymous connection.
     pub fn client(&self) -> Client {
         Client::connect(self.address)
     }
@@ -148,7 +150,7 @@ fn serve(slapd: &Path, config: &Path, address: SocketAddr) -> Running {
         .arg(config)
         .arg("-h")
         .arg(format!("ldap://{address}"));
-    // `-d none` keeps it in the foreground and says when it is ready, and little else.
+    // `-d none` keeps slapd in the foreground and prints little but that it is ready.
     command.args(["-d", "none"]);
     let mut process = Running::start("slapd", &mut command);
     process.wait_for("slapd starting", |line| {
@@ -160,7 +162,7 @@ fn serve(slapd: &Path, config: &Path, address: SocketAddr) -> Running {
     process
 }
 
-/// A port that was free a moment ago: slapd cannot be asked for port 0.
+/// Returns a port that is free at present: slapd cannot listen on port 0.
 pub(crate) fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     listener

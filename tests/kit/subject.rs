@@ -1,4 +1,4 @@
-//! The server that a protocol test looks at: Pando, or another one that `PANDO_TEST_SUBJECT` names.
+//! The server under a protocol test: Pando, or another one named by `PANDO_TEST_SUBJECT`.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,7 +18,7 @@ enum Server {
 }
 
 impl Subject {
-    /// Starts what `PANDO_TEST_SUBJECT` names: `pando` (the default) or `openldap`.
+    /// Starts the server named by `PANDO_TEST_SUBJECT`: `pando` (the default) or `openldap`.
     pub fn from_env() -> Self {
         let server = match name().as_str() {
             "pando" => Server::Pando(Pando::start()),
@@ -28,7 +28,8 @@ impl Subject {
         Subject { server }
     }
 
-    /// Like [`Subject::from_env`]; slapd has the overlays of every standard that Debian packages.
+    /// Starts the server like [`Subject::from_env`]; slapd has the overlays of every standard that
+    /// Debian packages.
     pub fn for_conformance() -> Self {
         match name().as_str() {
             "openldap" => Subject {
@@ -38,7 +39,7 @@ impl Subject {
         }
     }
 
-    /// OIDs of what the server supports without announcing it.
+    /// Returns the OIDs that the server supports without announcing them.
     pub fn unannounced(&self) -> Vec<String> {
         match self.server {
             Server::Pando(_) => Vec::new(),
@@ -46,8 +47,8 @@ impl Subject {
         }
     }
 
-    /// Like [`Subject::from_env`], with the definitions of an OpenLDAP schema file and an equality
-    /// index.
+    /// Starts the server like [`Subject::from_env`], with the definitions of an OpenLDAP schema
+    /// file and an equality index.
     pub fn with_schema(file: &Path, indexed: &str) -> Self {
         let server = match name().as_str() {
             "openldap" => Server::OpenLdap(Slapd::start_with(&[file], indexed)),
@@ -66,7 +67,7 @@ impl Subject {
         Subject { server }
     }
 
-    /// Like [`Subject::from_env`], with the people of [`crate::people::sample`] in it.
+    /// Starts the server like [`Subject::from_env`], with the people of [`crate::people::sample`].
     pub fn with_people() -> Self {
         let subject = Self::from_env();
         let mut admin = subject.admin();
@@ -76,12 +77,12 @@ impl Subject {
         subject
     }
 
-    /// Whether it is Pando: for the few places where the standard leaves a choice.
+    /// Returns whether the server is Pando, for the few places where a standard leaves a choice.
     pub fn is_pando(&self) -> bool {
         matches!(self.server, Server::Pando(_))
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         match &self.server {
             Server::Pando(pando) => pando.address(),
@@ -89,24 +90,24 @@ impl Subject {
         }
     }
 
-    /// The server's address as an LDAP URL.
+    /// Returns the URL of the server.
     pub fn url(&self) -> String {
         format!("ldap://{}", self.address())
     }
 
-    /// A new connection, anonymous.
+    /// Opens an anonymous connection.
     pub fn client(&self) -> Client {
         Client::connect(self.address())
     }
 
-    /// A new connection bound as the administrator.
+    /// Opens a connection bound as the administrator.
     pub fn admin(&self) -> Client {
         let mut client = self.client();
         client.bind(ADMIN, PASSWORD).expect_success();
         client
     }
 
-    /// Debian's tools as the administrator.
+    /// Returns Debian's tools, bound as the administrator.
     pub fn tools(&self) -> Tools {
         Tools::admin(&self.url())
     }

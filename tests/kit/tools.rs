@@ -1,4 +1,4 @@
-//! Debian's client tools and the program's own subcommands, run as a person runs them.
+//! Debian's client tools and the program's subcommands, run as from a shell.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -12,16 +12,16 @@ use crate::{ADMIN, Entry, PASSWORD};
 /// Exit status and output of a program.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its exit status; 128 + signal when it was killed, 124 when it ran out of time.
+    /// Exit status; 128 + signal for a killed program, 124 for one that ran out of time.
     pub status: i32,
-    /// Standard output.
+    /// Text of standard output.
     pub out: String,
-    /// Standard error.
+    /// Text of standard error.
     pub err: String,
 }
 
 impl Answer {
-    /// Panics with everything said unless the exit status is `status`.
+    /// Panics with both streams unless the exit status is `status`.
     #[track_caller]
     pub fn expect(self, status: i32) -> Self {
         assert_eq!(
@@ -44,13 +44,13 @@ impl Answer {
         self
     }
 
-    /// Standard output as LDIF entries.
+    /// Parses standard output as LDIF entries.
     pub fn entries(&self) -> Vec<Entry> {
         ldif::parse(&self.out)
     }
 }
 
-/// Runs `program`, ended after two minutes, with `input` on standard input.
+/// Runs `program` with `input` on standard input, for two minutes at most.
 pub fn run<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, args: &[S], input: &str) -> Answer {
     let mut command = Command::new("timeout");
     command
@@ -71,7 +71,7 @@ pub fn run_command(command: &mut Command, input: &str) -> Answer {
         .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
     let mut stdin = child.stdin.take().expect("standard input is piped");
     let input = input.to_owned();
-    // A program that ends early closes its input; that is its right.
+    // A program that ends early closes its input, which is no error.
     let writer = thread::spawn(move || stdin.write_all(input.as_bytes()).ok());
     let output = child
         .wait_with_output()
@@ -84,7 +84,7 @@ pub fn run_command(command: &mut Command, input: &str) -> Answer {
     }
 }
 
-/// Debian's LDAP tools aimed at one server.
+/// Debian's LDAP tools for one server.
 #[derive(Clone)]
 pub struct Tools {
     url: String,
@@ -92,7 +92,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Tools that talk to `url` anonymously.
+    /// Returns tools that connect to `url` anonymously.
     pub fn anonymous(url: &str) -> Self {
         Tools {
             url: url.to_owned(),
@@ -100,7 +100,7 @@ impl Tools {
         }
     }
 
-    /// Tools that bind as `dn` first.
+    /// Returns tools that bind as `dn` first.
     pub fn bound(url: &str, dn: &str, password: &str) -> Self {
         let bind = ["-D", dn, "-w", password].map(str::to_owned).to_vec();
         Tools {
@@ -109,12 +109,12 @@ impl Tools {
         }
     }
 
-    /// Tools that bind as the administrator.
+    /// Returns tools that bind as the administrator.
     pub fn admin(url: &str) -> Self {
         Self::bound(url, ADMIN, PASSWORD)
     }
 
-    /// Runs one tool with further arguments and input.
+    /// Runs a tool with further arguments and input.
     pub fn run(&self, tool: &str, args: &[&str], input: &str) -> Answer {
         let mut all = vec!["-x".to_owned(), "-H".to_owned(), self.url.clone()];
         all.extend(self.bind.iter().cloned());
@@ -122,25 +122,25 @@ impl Tools {
         run(tool, &all, input)
     }
 
-    /// `ldapsearch` without comments and line folding.
+    /// Runs `ldapsearch` without comments and line folding.
     pub fn search(&self, args: &[&str]) -> Answer {
         let mut all = vec!["-LLL", "-o", "ldif_wrap=no"];
         all.extend(args);
         self.run("ldapsearch", &all, "")
     }
 
-    /// `ldapadd` of LDIF text.
+    /// Runs `ldapadd` with LDIF text.
     pub fn add(&self, ldif: &str) -> Answer {
         self.run("ldapadd", &[], ldif)
     }
 
-    /// `ldapmodify` of LDIF text.
+    /// Runs `ldapmodify` with LDIF text.
     pub fn modify(&self, ldif: &str) -> Answer {
         self.run("ldapmodify", &[], ldif)
     }
 }
 
-/// `postmap -q key` on an LDAP map, with a configuration folder of its own.
+/// Runs `postmap -q key` on an LDAP map, with a configuration folder of its own.
 pub fn postmap(config: &Path, map: &Path, key: &str) -> Answer {
     let args = [
         "-c",
