@@ -1,4 +1,5 @@
-//! Tools of a clause: its own subtree, the administrator's connection, short ways to ask.
+//! The workspace of a clause: its own subtree, the administrator's connection, and short forms of
+//! requests.
 
 use std::time::Instant;
 
@@ -9,12 +10,12 @@ use crate::session::Session;
 use crate::site::{CLAUSE_PATIENCE, Site, unit};
 use crate::{Entry, Finding, Found, Modification, Outcome};
 
-/// The filter that every entry matches.
+/// A filter that matches every entry.
 pub const EVERYTHING: &str = "(objectClass=*)";
 
-/// One clause being examined.
+/// A running clause.
 pub struct Case<'a> {
-    /// The server.
+    /// The server under test.
     pub site: &'a Site,
     id: &'a str,
     deadline: Instant,
@@ -23,7 +24,7 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// A case for one clause; its time runs from now.
+    /// Begins a clause; its time limit runs from now.
     pub fn new(site: &'a Site, clause: &'a Clause) -> Self {
         Case {
             site,
@@ -36,7 +37,7 @@ impl<'a> Case<'a> {
 
     // --- connections and places ---------------------------------------------------------------
 
-    /// The connection bound as the administrator.
+    /// Returns the connection bound as the administrator.
     pub fn admin(&mut self) -> Result<&mut Session, Finding> {
         if self.admin.is_none() {
             self.admin = Some(self.site.admin(self.deadline)?);
@@ -44,19 +45,19 @@ impl<'a> Case<'a> {
         Ok(self.admin.as_mut().expect("made above"))
     }
 
-    /// A new anonymous connection.
+    /// Opens an anonymous connection.
     pub fn session(&self) -> Result<Session, Finding> {
         self.site.session(self.deadline)
     }
 
-    /// A new connection bound with a name and a password.
+    /// Opens a connection bound with a name and a password.
     pub fn bound(&self, name: &str, password: &str) -> Result<Session, Finding> {
         let mut session = self.session()?;
         session.bind(name, password)?.ok()?;
         Ok(session)
     }
 
-    /// The clause's own entry, made when it is asked for first.
+    /// Returns the clause's own entry, "home", which the first call adds.
     pub fn home(&mut self) -> Result<String, Finding> {
         if let Some(home) = &self.home {
             return Ok(home.clone());
@@ -86,13 +87,13 @@ impl<'a> Case<'a> {
         self.admin()?.add(&entry, &[])
     }
 
-    /// The entry that `put` adds.
+    /// Returns the entry that `put` adds.
     pub fn draft(&mut self, rdn: &str, attributes: &[(&str, &str)]) -> Result<Entry, Finding> {
         let mut entry = Entry::of(&format!("{rdn},{}", self.home()?), &[]);
         for (name, value) in attributes {
             entry.push(name, value.as_bytes().to_vec());
         }
-        // Special characters and several values are the business of clauses about names.
+        // Special characters and several values are left to clauses about names.
         let first = Some(rdn).filter(|it| !it.contains(['+', '\\', '"', '#']));
         let first = first.and_then(|it| it.split(',').next());
         let plain = first.and_then(|it| it.split_once('='));
@@ -119,7 +120,7 @@ impl<'a> Case<'a> {
 
     // --- asking as the administrator ----------------------------------------------------------
 
-    /// A search.
+    /// Searches as the administrator.
     pub fn search(
         &mut self,
         base: &str,
@@ -130,7 +131,7 @@ impl<'a> Case<'a> {
         self.admin()?.search(base, scope, filter, select)
     }
 
-    /// A search of the subtree of home, with controls.
+    /// Searches the subtree of home, with controls.
     pub fn search_home(
         &mut self,
         filter: &str,
@@ -143,41 +144,41 @@ impl<'a> Case<'a> {
             .search_with(&home, scope, filter, select, controls, |_| {})
     }
 
-    /// The values of the RDNs of the entries below home that match, sorted, joined by spaces.
+    /// Returns the values of the RDNs of matching entries below home, sorted, joined by spaces.
     pub fn matching(&mut self, filter: &str) -> Result<String, Finding> {
         let found = self.search_home(filter, &["1.1"], &[])?.ok()?;
         Ok(rdn_values(&found).join(" "))
     }
 
-    /// Goes on when the entries below home that match are these.
+    /// Continues if the matching entries below home are these; else it is a finding.
     pub fn finds(&mut self, filter: &str, expected: &str) -> Result<(), Finding> {
         let came = self.matching(filter)?;
         equal(&came, expected, filter)
     }
 
-    /// Some attributes of one entry that has to be there.
+    /// Returns some attributes of an entry that must exist.
     pub fn get(&mut self, name: &str, select: &[&str]) -> Result<Entry, Finding> {
         self.search(name, Scope::BaseObject, EVERYTHING, select)?
             .one()
     }
 
-    /// Goes on when there is an entry of this name.
+    /// Continues if an entry has this name; else it is a finding.
     pub fn exists(&mut self, name: &str) -> Result<(), Finding> {
         self.get(name, &["1.1"]).map(|_| ())
     }
 
-    /// Goes on when there is no entry of this name.
+    /// Continues if no entry has this name; else it is a finding.
     pub fn is_gone(&mut self, name: &str) -> Result<(), Finding> {
         let found = self.search(name, Scope::BaseObject, EVERYTHING, &["1.1"])?;
         found.is(ResultCode::NO_SUCH_OBJECT).map(|_| ())
     }
 
-    /// A modification.
+    /// Modifies an entry as the administrator.
     pub fn modify(&mut self, name: &str, changes: &[Modification]) -> Result<Outcome, Finding> {
         self.admin()?.modify(name, changes, &[])
     }
 
-    /// A compare.
+    /// Compares as the administrator.
     pub fn compare(
         &mut self,
         name: &str,
@@ -188,23 +189,23 @@ impl<'a> Case<'a> {
             .compare(name, attribute, value.as_bytes(), &[])
     }
 
-    /// A delete.
+    /// Deletes an entry as the administrator.
     pub fn delete(&mut self, name: &str) -> Result<Outcome, Finding> {
         self.admin()?.delete(name, &[])
     }
 
-    /// A modify DN that deletes the old RDN and stays where it is.
+    /// Renames an entry as the administrator, with the old RDN deleted and the superior kept.
     pub fn rename(&mut self, name: &str, new_rdn: &str) -> Result<Outcome, Finding> {
         self.admin()?.rename(name, new_rdn, true, None, &[])
     }
 
-    /// An extended operation.
+    /// Sends an extended operation as the administrator.
     pub fn extended(&mut self, name: &str, value: Option<&[u8]>) -> Result<Outcome, Finding> {
         self.admin()?.extended(name, value, &[])
     }
 }
 
-/// The attributes of a person.
+/// Returns the attributes of a person.
 pub fn person<'t>(uid: &'t str, more: &[(&'t str, &'t str)]) -> Vec<(&'t str, &'t str)> {
     let mut all = vec![
         ("objectClass", "top"),
@@ -221,14 +222,14 @@ pub fn person<'t>(uid: &'t str, more: &[(&'t str, &'t str)]) -> Vec<(&'t str, &'
     all
 }
 
-/// The value of each entry's RDN, sorted.
+/// Returns the value of each entry's RDN, sorted.
 pub fn rdn_values(found: &Found) -> Vec<String> {
     let mut values: Vec<String> = found.entries.iter().map(|it| rdn_value(&it.name)).collect();
     values.sort();
     values
 }
 
-/// The value of the first RDN of a name.
+/// Returns the value of the first RDN of a name.
 pub fn rdn_value(name: &str) -> String {
     let rdn = name.split(',').next().unwrap_or_default();
     rdn.split_once('=')
@@ -236,7 +237,7 @@ pub fn rdn_value(name: &str) -> String {
         .to_owned()
 }
 
-/// Goes on when both are the same.
+/// Continues if both values are equal; else it is a finding.
 pub fn equal<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
     came: T,
     expected: U,
@@ -251,7 +252,7 @@ pub fn equal<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
     )
 }
 
-/// Goes on when it holds.
+/// Continues if the condition holds; else it is a finding.
 pub fn ensure(
     holds: bool,
     expected: impl std::fmt::Display,
@@ -263,14 +264,14 @@ pub fn ensure(
     Finding::wrong(expected, format_args!("{came:?}"))
 }
 
-/// Names compared as texts without case and spaces after separators: enough for names that clauses
-/// chose themselves.
+/// Returns whether two names are equal as texts without case and spaces after separators: enough
+/// for names that clauses chose themselves.
 pub fn same_name(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.to_lowercase().replace(", ", ",");
     plain(one) == plain(other)
 }
 
-/// Goes on when two names are the same.
+/// Continues if two names are equal; else it is a finding.
 pub fn equal_name(came: &str, expected: &str) -> Result<(), Finding> {
     if same_name(came, expected) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Clauses as data: a name, a sentence, what it needs, and a function that finds out.
+//! Clauses as data: a name, a sentence, the features it needs, and a function that tests it.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use crate::{Finding, Offers};
 
 type Examine = Box<dyn Fn(&mut Case<'_>) -> Result<(), Finding> + Send + Sync>;
 
-/// Something that a server must offer for a clause to mean anything.
+/// A feature that a server must offer for a clause to apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// A control that the root DSE lists.
+    /// A control listed in the root DSE.
     Control(&'static str),
-    /// An extended operation that the root DSE lists.
+    /// An extended operation listed in the root DSE.
     Extension(&'static str),
-    /// A feature that the root DSE lists.
+    /// A feature listed in the root DSE.
     Feature(&'static str),
     /// An attribute type of the subschema, by name.
     Type(&'static str),
@@ -25,7 +25,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether `offers` meets it.
+    /// Returns whether the server offers it.
     pub fn is_met(self, offers: &Offers) -> bool {
         let has = |list: &[String], name: &str| list.iter().any(|it| it.eq_ignore_ascii_case(name));
         match self {
@@ -56,15 +56,15 @@ impl fmt::Display for Need {
 pub struct Clause {
     /// Standard, section and a few words: `rfc4511-4.5.1.2-one-level-leaves-out-the-base`.
     pub id: String,
-    /// The standard: `rfc4511`.
+    /// Name of the standard: `rfc4511`.
     pub standard: &'static str,
-    /// Its section: `4.5.1.2`.
+    /// Section of the standard: `4.5.1.2`.
     pub section: &'static str,
     /// The statement, in our own words.
     pub text: String,
-    /// Everything that the server must offer.
+    /// The features that the server must offer.
     pub needs: Vec<Need>,
-    /// Why OpenLDAP's slapd does not pass it.
+    /// The reason why OpenLDAP's slapd does not pass the clause.
     pub slapd: Option<&'static str>,
     pub(crate) examine: Examine,
 }
@@ -76,37 +76,37 @@ impl fmt::Debug for Clause {
 }
 
 impl Clause {
-    /// Adds something the server must offer.
+    /// Adds a feature that the server must offer.
     pub fn needs(&mut self, need: Need) -> &mut Self {
         self.needs.push(need);
         self
     }
 
-    /// Notes that slapd does not pass, and why that is slapd's choice or mistake, not ours.
+    /// Notes that slapd does not pass, and why that is slapd's choice or error, not Pando's.
     pub fn slapd(&mut self, reason: &'static str) -> &mut Self {
         self.slapd = Some(reason);
         self
     }
 
-    /// The first thing it needs that the server does not offer.
+    /// Returns the first needed feature that the server does not offer.
     pub fn missing(&self, offers: &Offers) -> Option<Need> {
         self.needs.iter().copied().find(|need| !need.is_met(offers))
     }
 }
 
-/// The clauses gathered so far.
+/// A collection of clauses.
 #[derive(Debug, Default)]
 pub struct Book {
     clauses: Vec<Clause>,
 }
 
 impl Book {
-    /// Opens a section of a standard.
+    /// Begins a section of a standard.
     pub fn section(&mut self, standard: &'static str, section: &'static str) -> Section<'_> {
         self.section_needing(standard, section, &[])
     }
 
-    /// Like [`Book::section`], where every clause has the same needs.
+    /// Begins a section in which every clause has the same needs.
     pub fn section_needing(
         &mut self,
         standard: &'static str,
@@ -121,13 +121,13 @@ impl Book {
         }
     }
 
-    /// All of them, in the order they were written.
+    /// Returns all clauses, in the order of writing.
     pub fn into_clauses(self) -> Vec<Clause> {
         self.clauses
     }
 }
 
-/// A section whose clauses are being written.
+/// A section to which clauses are added.
 #[derive(Debug)]
 pub struct Section<'a> {
     book: &'a mut Book,
@@ -137,7 +137,7 @@ pub struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// Writes a clause: a few words for its name, the statement, and how to find out.
+    /// Adds a clause: words for its name, the statement, and the function that tests it.
     pub fn clause(
         &mut self,
         words: impl fmt::Display,

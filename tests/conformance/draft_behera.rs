@@ -1,4 +1,4 @@
-//! Password policies (draft-behera-ldap-password-policy-11): each clause makes a policy and an
+//! Password policies (draft-behera-ldap-password-policy-11): each clause adds a policy, and an
 //! account that names it.
 
 use protocol::Authentication;
@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 /// The password of an account.
 pub(crate) const PASSWORD: &str = "first-password";
-/// Wrong ones, different: some servers count one that is tried again only once.
+/// Wrong passwords, all different: some servers count a repeated one only once.
 const GUESSES: [&str; 2] = ["wrong", "false"];
 
 pub(crate) fn clauses(book: &mut Book) {
@@ -24,7 +24,7 @@ pub(crate) fn clauses(book: &mut Book) {
     quality(book);
 }
 
-/// A person with a password, whose policy has these settings.
+/// Adds a person with a password, under a policy with these settings.
 pub(crate) fn account(it: &mut Case<'_>, settings: &[(&str, &str)]) -> Result<String, Finding> {
     let mut attributes = vec![
         ("objectClass", "device"),
@@ -47,7 +47,7 @@ fn try_bind(it: &Case<'_>, name: &str, password: &str) -> Result<(Session, Outco
     Ok((session, outcome))
 }
 
-/// The decoded password policy response control; the default without one.
+/// Decodes the password policy response control; the default without one.
 fn said(outcome: &Outcome) -> Result<Response, Finding> {
     match outcome.control(oid::PASSWORD_POLICY) {
         None => Ok(Response::default()),
@@ -65,7 +65,7 @@ fn says_error(outcome: &Outcome, error: Error) -> Examined {
     )
 }
 
-/// A server may keep to itself that an account is locked.
+/// Checks the control in a response about a locked account: the server may hide the lock.
 fn says_locked(outcome: &Outcome) -> Examined {
     match outcome.control(oid::PASSWORD_POLICY) {
         Some(_) if said(outcome)?.error.is_some() => says_error(outcome, Error::AccountLocked),
@@ -89,7 +89,7 @@ fn section<'b>(book: &'b mut Book, number: &'static str) -> crate::Section<'b> {
 }
 
 const LOCKOUT: [(&str, &str); 2] = [("pwdLockout", "TRUE"), ("pwdMaxFailure", "2")];
-/// Some 63 years, of which all but the first second are near the end.
+/// Some 63 years in seconds, of which all but the first second are within the warning time.
 pub(crate) const WARNING: [(&str, &str); 2] = [
     ("pwdMaxAge", "2000000000"),
     ("pwdExpireWarning", "1999999999"),
@@ -154,7 +154,7 @@ fn lockout(book: &mut Book) {
     );
 }
 
-/// A compare of the account's password by the administrator, who asks what the policy says.
+/// Compares the account's password as the administrator, who requests the policy control.
 fn try_compare(it: &mut Case<'_>, name: &str, password: &str) -> Result<Outcome, Finding> {
     let asked = [bare(oid::PASSWORD_POLICY, false)];
     let password = password.as_bytes();
@@ -330,7 +330,7 @@ fn must_change(book: &mut Book) {
     );
 }
 
-/// A change of the account's password by its owner: two modifications, or one.
+/// Changes the account's password as its owner, by two modifications or one.
 fn change(it: &mut Case<'_>, name: &str, changes: &[Modification]) -> Result<Outcome, Finding> {
     let mut session = it.bound(name, PASSWORD)?;
     session.modify(name, changes, &[bare(oid::PASSWORD_POLICY, false)])

@@ -1,5 +1,5 @@
-//! Controls that stand in drafts and in a vendor's documents, and that many servers have: tree
-//! delete, permissive modify, no-op, relax rules, dereference.
+//! Controls of drafts and of vendors' documents that many servers have: tree delete, permissive
+//! modify, no-op, relax rules, dereference.
 
 use crate::prelude::*;
 use crate::rfc4511_search::people;
@@ -135,7 +135,7 @@ fn no_operation(book: &mut Book) {
                     "delete" => admin.delete(&ada, &controls)?,
                     _ => admin.rename(&ada, "uid=x", true, None, &controls)?,
                 };
-                // 0x410e is what implementations of the draft answer.
+                // Implementations of the draft answer 0x410e.
                 outcome.is_one_of(&[ResultCode(0x410E), ResultCode(118)])?;
                 it.finds("(uid=*)", "ada")?;
                 ensure(!it.get(&ada, &["title"])?.has("title"), "no title", "one")
@@ -210,14 +210,14 @@ fn relax_rules(book: &mut Book) {
         .slapd("slapd asks for rights only where rules are really relaxed");
 }
 
-/// The control: follow `attribute` to these attributes.
+/// Returns the control that dereferences `attribute` to these attributes.
 fn follow(attribute: &str, wanted: &[&str]) -> OwnedControl {
     let wanted: Vec<Vec<u8>> = wanted.iter().map(octets).collect();
     let one = sequence(&[octets(attribute), sequence(&wanted)]);
     control(oid::DEREFERENCE, true, sequence(&[one]))
 }
 
-/// A group of two people, of whom only one is there.
+/// Adds a group of two people, of whom only one exists.
 fn team(it: &mut Case<'_>) -> Result<String, Finding> {
     let ada = it.person("ada", &[("mail", "ada@example.com")])?;
     let nobody = format!("uid=nobody,{}", it.home()?);
@@ -269,7 +269,7 @@ fn dereference(book: &mut Book) {
     );
 }
 
-/// Values of the response controls of `cn=team` as text, and the number of them.
+/// Returns the values of the response controls of `cn=team` as text, and their number.
 fn followed(it: &mut Case<'_>, controls: &[OwnedControl]) -> Result<(String, usize), Finding> {
     let home = it.home()?;
     let mut said = Vec::new();

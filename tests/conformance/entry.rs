@@ -1,6 +1,6 @@
-//! Entries, results and changes as a client sees and sends them.
+//! Entries, results and changes in the form that clients receive and send.
 //!
-//! The methods that return a [`Finding`] are for clauses, those that panic for tests.
+//! Methods that return a [`Finding`] are for clauses; those that panic are for tests.
 
 use protocol::{
     ChangeOperation, LdapResult, PartialAttribute, Response, ResponseMessage, ResultCode,
@@ -8,17 +8,17 @@ use protocol::{
 
 use crate::Finding;
 
-/// An entry as a client sees it.
+/// An entry as received by a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its distinguished name as given or received.
+    /// Distinguished name, as given or received.
     pub name: String,
     /// Attribute descriptions with their values.
     pub attributes: Vec<(String, Vec<Vec<u8>>)>,
 }
 
 impl Entry {
-    /// An entry from text values.
+    /// Makes an entry from text values.
     pub fn of(name: &str, attributes: &[(&str, &[&str])]) -> Self {
         let bytes = |values: &&[&str]| values.iter().map(|it| it.as_bytes().to_vec()).collect();
         let attributes = attributes
@@ -43,7 +43,7 @@ impl Entry {
         }
     }
 
-    /// The values of an attribute description; none when it is absent.
+    /// Returns the values of an attribute description; none when it is absent.
     pub fn values(&self, attribute: &str) -> &[Vec<u8>] {
         let found = self
             .attributes
@@ -52,7 +52,7 @@ impl Entry {
         found.map_or(&[], |(_, values)| values)
     }
 
-    /// The values of an attribute as text, sorted.
+    /// Returns the values of an attribute as text, sorted.
     pub fn texts(&self, attribute: &str) -> Vec<String> {
         let mut texts: Vec<String> = self
             .values(attribute)
@@ -63,7 +63,7 @@ impl Entry {
         texts
     }
 
-    /// The only value of an attribute description, as text.
+    /// Returns the only value of an attribute description, as text.
     #[track_caller]
     pub fn text(&self, attribute: &str) -> String {
         let mut texts = self.texts(attribute);
@@ -71,7 +71,7 @@ impl Entry {
         texts.remove(0)
     }
 
-    /// The only value of an attribute description, as text; anything else is a finding.
+    /// Returns the only value of an attribute description, as text; anything else is a finding.
     pub fn value(&self, attribute: &str) -> Result<String, Finding> {
         let mut texts = self.texts(attribute);
         if texts.len() == 1 {
@@ -83,7 +83,7 @@ impl Entry {
         )
     }
 
-    /// Whether the attribute description is present.
+    /// Returns whether the entry has the attribute description.
     pub fn has(&self, attribute: &str) -> bool {
         self.attributes
             .iter()
@@ -91,7 +91,7 @@ impl Entry {
     }
 }
 
-/// How an operation ended.
+/// The result of an operation.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The result code.
@@ -102,7 +102,7 @@ pub struct Outcome {
     pub diagnostic: String,
     /// Referral URLs.
     pub referrals: Vec<String>,
-    /// Name of an extended response, or server credentials' place.
+    /// Name of an extended response.
     pub name: Option<String>,
     /// Value of an extended response, or server credentials of a bind.
     pub value: Option<Vec<u8>>,
@@ -124,17 +124,17 @@ impl Outcome {
         self
     }
 
-    /// Goes on when the result is `code`; anything else is a finding.
+    /// Continues if the result is `code`; anything else is a finding.
     pub fn is(self, code: ResultCode) -> Result<Self, Finding> {
         self.is_one_of(&[code])
     }
 
-    /// Goes on when the operation succeeded.
+    /// Continues if the operation succeeded; anything else is a finding.
     pub fn ok(self) -> Result<Self, Finding> {
         self.is(ResultCode::SUCCESS)
     }
 
-    /// Goes on when the result is one of `codes`.
+    /// Continues if the result is one of `codes`; anything else is a finding.
     pub fn is_one_of(self, codes: &[ResultCode]) -> Result<Self, Finding> {
         if codes.contains(&self.code) {
             return Ok(self);
@@ -143,7 +143,7 @@ impl Outcome {
         Finding::wrong(names.join(" or "), self)
     }
 
-    /// Goes on when the operation was refused, whatever the reason given.
+    /// Continues if the operation was refused for any reason; success is a finding.
     pub fn refused(self) -> Result<Self, Finding> {
         if self.code == ResultCode::SUCCESS {
             return Finding::wrong("a refusal", self);
@@ -151,12 +151,12 @@ impl Outcome {
         Ok(self)
     }
 
-    /// Whether a response control is there.
+    /// Returns whether there is a response control of this OID.
     pub fn has_control(&self, oid: &str) -> bool {
         self.controls.iter().any(|(known, _)| known == oid)
     }
 
-    /// The value of a response control that has to be there.
+    /// Returns the value of a response control that must be there; its absence is a finding.
     pub fn control_value(&self, oid: &str) -> Result<&[u8], Finding> {
         match self.control(oid) {
             Some(value) => Ok(value),
@@ -164,7 +164,7 @@ impl Outcome {
         }
     }
 
-    /// The value of a response control.
+    /// Returns the value of a response control.
     pub fn control(&self, oid: &str) -> Option<&[u8]> {
         self.controls
             .iter()
@@ -196,16 +196,16 @@ impl std::fmt::Display for Outcome {
 /// Result of a search.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// In the order they came.
+    /// Entries in the order of arrival.
     pub entries: Vec<Entry>,
     /// URLs of continuation references.
     pub references: Vec<Vec<String>>,
-    /// The closing result.
+    /// Result that ends the search.
     pub outcome: Outcome,
 }
 
 impl Found {
-    /// Names of the entries, sorted, in lower case.
+    /// Returns the names of the entries, sorted, in lower case.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self
             .entries
@@ -216,18 +216,18 @@ impl Found {
         names
     }
 
-    /// Goes on when the search succeeded.
+    /// Continues if the search succeeded; anything else is a finding.
     pub fn ok(self) -> Result<Self, Finding> {
         self.is(ResultCode::SUCCESS)
     }
 
-    /// Goes on when the search ended with `code`.
+    /// Continues if the search ended with `code`; anything else is a finding.
     pub fn is(self, code: ResultCode) -> Result<Self, Finding> {
         self.outcome.clone().is(code)?;
         Ok(self)
     }
 
-    /// The only entry of a search that succeeded; anything else is a finding.
+    /// Returns the only entry of a successful search; anything else is a finding.
     pub fn one(self) -> Result<Entry, Finding> {
         let mut found = self.ok()?;
         if found.entries.len() == 1 {
@@ -236,7 +236,7 @@ impl Found {
         Finding::wrong("one entry", format_args!("{:?}", found.names()))
     }
 
-    /// Goes on when exactly `count` entries came.
+    /// Continues if exactly `count` entries came; anything else is a finding.
     pub fn count(self, count: usize) -> Result<Self, Finding> {
         if self.entries.len() == count {
             return Ok(self);
@@ -247,7 +247,7 @@ impl Found {
         )
     }
 
-    /// The only entry.
+    /// Returns the only entry; panics otherwise.
     #[track_caller]
     pub fn only(&self) -> &Entry {
         assert_eq!(self.entries.len(), 1, "{self:?}");
@@ -258,47 +258,47 @@ impl Found {
 /// Response controls: OID and value.
 pub type Controls = Vec<(String, Option<Vec<u8>>)>;
 
-/// One message from the server.
+/// A message from the server.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A search result entry.
     Entry(Entry, Controls),
     /// A continuation reference.
     Reference(Vec<String>),
-    /// An intermediate response: its name and value.
+    /// An intermediate response with name and value.
     Intermediate(Option<String>, Option<Vec<u8>>),
-    /// The end of an operation.
+    /// The final result of an operation.
     Done(Outcome),
 }
 
-/// One change of a modify request.
+/// A change of a modify request.
 #[derive(Debug, Clone)]
 pub struct Modification {
-    /// Add, delete, replace or increment.
+    /// Operation: add, delete, replace or increment.
     pub operation: ChangeOperation,
     /// The attribute description.
     pub attribute: String,
-    /// The values; may be empty.
+    /// Values of the change; may be empty.
     pub values: Vec<Vec<u8>>,
 }
 
 impl Modification {
-    /// Adds values.
+    /// Returns a change that adds values.
     pub fn add(attribute: &str, values: &[&str]) -> Self {
         Self::of(ChangeOperation::Add, attribute, values)
     }
 
-    /// Deletes values, or the attribute when there are none.
+    /// Returns a change that deletes values, or the attribute when there are none.
     pub fn delete(attribute: &str, values: &[&str]) -> Self {
         Self::of(ChangeOperation::Delete, attribute, values)
     }
 
-    /// Replaces all values.
+    /// Returns a change that replaces all values.
     pub fn replace(attribute: &str, values: &[&str]) -> Self {
         Self::of(ChangeOperation::Replace, attribute, values)
     }
 
-    /// Increments the value (RFC 4525).
+    /// Returns a change that increments the value (RFC 4525).
     pub fn increment(attribute: &str, by: &str) -> Self {
         Self::of(ChangeOperation::Increment, attribute, &[by])
     }
@@ -316,7 +316,7 @@ impl Modification {
     }
 }
 
-/// Attributes in the encoding that requests borrow from.
+/// Attributes in the encoding that requests borrow.
 pub(crate) struct Encoded {
     attributes: Vec<Vec<u8>>,
 }

@@ -1,4 +1,4 @@
-//! Extended operations: RFC 3062, 3909, 4532, 5805 and 2589; RFC 3829 and 4522 beside them.
+//! Extended operations: RFC 3062, 3909, 4532, 5805 and 2589; also RFC 3829 and 4522.
 
 use protocol::ber::{self, Reader};
 
@@ -17,7 +17,7 @@ pub(crate) fn clauses(book: &mut Book) {
     authorization_identity(book);
 }
 
-/// A password modify request of what is given.
+/// Encodes a password modify request with the given fields.
 fn change(identity: Option<&str>, old: Option<&str>, new: Option<&str>) -> Vec<u8> {
     let parts = [(0x80, identity), (0x81, old), (0x82, new)];
     let parts = parts

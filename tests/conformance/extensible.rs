@@ -1,5 +1,5 @@
-//! Matching rules of vendors that clients ask for by OID: bits and links in chain (Microsoft),
-//! names (OpenLDAP), times (OpenDJ).
+//! Matching rules of vendors that clients use by OID: bits and links in chain (Microsoft), names
+//! (OpenLDAP), times (OpenDJ).
 
 use crate::prelude::*;
 

@@ -1,9 +1,9 @@
-//! RFC 4511 §4.1.1: what cannot be decoded is protocolError, and nothing changes: for values of
-//! controls and extended operations whose own clauses do not say so.
+//! RFC 4511 §4.1.1: undecodable values are a protocolError and change nothing. Covers values of
+//! controls and extended operations whose own clauses do not test it.
 
 use crate::prelude::*;
 
-/// One octet too many for any value.
+/// A value with one octet too many.
 const JUNK: [u8; 3] = [0x02, 0x05, 0x01];
 
 pub(crate) fn clauses(book: &mut Book) {

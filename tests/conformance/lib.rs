@@ -1,13 +1,13 @@
-//! The statements of the standards as clauses, tried with any LDAP server.
+//! The statements of the standards as clauses that run against any LDAP server.
 //!
-//! A clause has a name after its RFC and section, a sentence in our own words, what the server must
-//! offer for it to mean anything, and a function that speaks LDAP and finds out.
-//! `pando conformance` runs them against any server, the test `tests/conformance.rs` against the
+//! A clause has a name from its RFC and section, a sentence in our own words, the features that the
+//! server must offer for it to apply, and a function that speaks LDAP and tests it. `pando
+//! conformance` runs the clauses against any server, the test `tests/conformance.rs` against the
 //! kit's.
 //!
 //! Invariants:
-//! - a clause knows the server by the network only, and works below an entry of its own;
-//! - every wait has a deadline, and nothing a server does makes a clause panic.
+//! - a clause reaches the server only over the network, and works below an entry of its own;
+//! - every wait has a deadline, and no behaviour of a server makes a clause panic.
 
 mod case;
 mod clause;
@@ -57,22 +57,22 @@ pub use site::{Offers, Site};
 
 use std::fmt::Display;
 
-/// Why a clause did not pass.
+/// The reason why a clause did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// The server did something else.
+    /// The server behaves otherwise.
     Wrong {
-        /// The behaviour that the standard demands.
+        /// Behaviour that the standard demands.
         expected: String,
-        /// The server's behaviour.
+        /// Behaviour of the server.
         came: String,
     },
-    /// The clause says nothing about this server: what is missing.
+    /// The clause does not apply to this server: the missing feature.
     NotOffered(String),
 }
 
 impl Finding {
-    /// The server did something else.
+    /// Returns the finding that the server behaves otherwise.
     pub fn wrong<T>(expected: impl Display, came: impl Display) -> Result<T, Finding> {
         Err(Finding::Wrong {
             expected: expected.to_string(),
@@ -104,7 +104,7 @@ impl From<std::io::Error> for Finding {
     }
 }
 
-/// Every clause, in the order of the standards.
+/// Returns all clauses, in the order of the standards.
 pub fn clauses() -> Vec<Clause> {
     let mut book = Book::default();
     rfc4511_envelope::clauses(&mut book);
@@ -139,7 +139,7 @@ pub fn clauses() -> Vec<Clause> {
     book.into_clauses()
 }
 
-/// Names that every file of clauses uses.
+/// Names imported by every file of clauses.
 mod prelude {
     pub use crate::Finding;
     pub use crate::case::{
@@ -151,6 +151,6 @@ mod prelude {
     pub use crate::values::*;
     pub use protocol::{DerefAliases, OwnedControl, Request, ResultCode, Scope, oid};
 
-    /// How a clause ends.
+    /// The outcome of a clause.
     pub type Examined = Result<(), Finding>;
 }

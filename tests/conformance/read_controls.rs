@@ -23,7 +23,7 @@ fn crowd(it: &mut Case<'_>, size: usize) -> Examined {
     Ok(())
 }
 
-/// One page of the people below home: their names, and the cookie for the next.
+/// Returns one page of the people below home: their names, and the cookie for the next page.
 fn page(it: &mut Case<'_>, size: i64, cookie: &[u8]) -> Result<(Vec<String>, Vec<u8>), Finding> {
     let value = sequence(&[integer(size), octets(cookie)]);
     let controls = [control(oid::PAGED_RESULTS, true, value)];
@@ -106,14 +106,14 @@ fn paging(book: &mut Book) {
     );
 }
 
-/// A search of the root DSE alone.
+/// Searches the root DSE alone.
 fn root(it: &mut Case<'_>, controls: &[OwnedControl]) -> Result<Found, Finding> {
     let (base, scope) = ("", Scope::BaseObject);
     it.admin()?
         .search_with(base, scope, EVERYTHING, &["1.1"], controls, |_| {})
 }
 
-/// The controls are about any search, also one of an entry that is not stored.
+/// The controls apply to any search, also to one of an entry that is not stored.
 fn of_the_root_dse(book: &mut Book) {
     const ROOT: &str = "slapd answers for its root DSE before any control is looked at";
     let mut section = book.section_needing("rfc2696", "3", &[Need::Control(oid::PAGED_RESULTS)]);
@@ -188,7 +188,7 @@ fn paging_problems(book: &mut Book) {
     );
 }
 
-/// A key: attribute, rule, reverse.
+/// Encodes a sort key: attribute, rule, reverse.
 fn key(attribute: &str, rule: Option<&str>, reverse: bool) -> Vec<u8> {
     let mut parts = vec![octets(attribute)];
     parts.extend(rule.map(|rule| tagged(0x80, rule)));
@@ -329,7 +329,7 @@ fn matched_values(book: &mut Book) {
             move |it| {
                 people(it)?;
                 let parsed = protocol::parse_filter(filter).expect("it is correct");
-                // The parts of an `or` are the list of simple filters; a single one stands alone.
+                // The parts of an `or` are the list of simple filters; a single filter has no `or`.
                 let list = match parsed.split_first() {
                     Some((0xA1, _)) => Reader::new(&parsed).element().map(|it| it.1.to_vec()),
                     _ => Ok(parsed.clone()),
@@ -361,7 +361,7 @@ fn matched_values(book: &mut Book) {
     );
 }
 
-/// A subentry `cn=…` below home.
+/// Adds a subentry `cn=…` below home.
 fn subentry(it: &mut Case<'_>) -> Result<String, Finding> {
     it.person("ada", &[])?;
     let classes = [

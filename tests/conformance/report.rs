@@ -1,4 +1,4 @@
-//! Verdicts of a run, as text for a reader and as JSON for a program.
+//! Verdicts of a run, as text for people and as JSON for programs.
 
 use std::fmt::Write;
 
@@ -20,13 +20,13 @@ struct Line {
     standard: &'static str,
     section: &'static str,
     text: String,
-    /// Why slapd is known not to pass, where the server is slapd.
+    /// The reason why slapd is known not to pass, where the server is slapd.
     known: Option<&'static str>,
     verdict: Verdict,
 }
 
 impl Report {
-    /// An empty report about a server.
+    /// Returns an empty report about a server.
     pub fn new(server: &str, is_openldap: bool) -> Self {
         Report {
             server: server.trim().to_owned(),
@@ -47,12 +47,12 @@ impl Report {
         });
     }
 
-    /// How many clauses failed.
+    /// Number of failed clauses.
     pub fn failed(&self) -> usize {
         self.count(|verdict| matches!(verdict, Verdict::Failed { .. }))
     }
 
-    /// How many clauses passed.
+    /// Number of passed clauses.
     pub fn passed(&self) -> usize {
         self.count(|verdict| *verdict == Verdict::Passed)
     }
@@ -61,8 +61,8 @@ impl Report {
         self.lines.iter().filter(|it| which(&it.verdict)).count()
     }
 
-    /// A table by standard, then each failure: clause, what was expected, what came. With
-    /// `everything`, also what was not offered.
+    /// Returns a table by standard, then each failure: clause, expected and actual behaviour. With
+    /// `everything`, also the clauses that did not apply.
     pub fn text(&self, everything: bool) -> String {
         let mut out = String::new();
         let mut line = |text: String| {
@@ -101,7 +101,7 @@ impl Report {
         self.lines.iter().filter(move |it| it.standard == standard)
     }
 
-    /// The verdicts as JSON.
+    /// Returns the verdicts as JSON.
     pub fn json(&self) -> String {
         let clauses: Vec<Value> = self.lines.iter().map(as_json).collect();
         let all = json!({
@@ -167,7 +167,7 @@ fn as_json(line: &Line) -> Value {
     it
 }
 
-/// `rfc4511` as people write it.
+/// Returns the name of a standard for people: `RFC 4511` for `rfc4511`.
 fn spoken(standard: &str) -> String {
     match standard.strip_prefix("rfc") {
         Some(number) => format!("RFC {number}"),
@@ -175,7 +175,7 @@ fn spoken(standard: &str) -> String {
     }
 }
 
-/// The standards with clauses, in the order in which they are shown.
+/// Names of the standards with clauses, in the order of the report.
 pub(crate) const STANDARDS: &[(&str, &str)] = &[
     ("rfc4511", "protocol"),
     ("rfc4512", "information models"),

@@ -16,7 +16,7 @@ fn manage() -> OwnedControl {
     bare(oid::MANAGE_DSA_IT, true)
 }
 
-/// A referral object `ou=branch` below home.
+/// Adds a referral object `ou=branch` below home.
 fn branch(it: &mut Case<'_>) -> Result<String, Finding> {
     let home = it.home()?;
     branch_to(it, &format!("ldap://other.example.com/ou=branch,{home}"))

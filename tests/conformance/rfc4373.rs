@@ -35,7 +35,7 @@ fn end(it: &mut Case<'_>, number: i64) -> Result<Outcome, Finding> {
     it.extended(oid::END_BULK_UPDATE, Some(&value))
 }
 
-/// The add request of a unit below home.
+/// Encodes the add request of a unit below home.
 fn add_of(it: &mut Case<'_>, name: &str) -> Result<Vec<u8>, Finding> {
     let dn = format!("ou={name},{}", it.home()?);
     let attribute = |kind: &str, value: &str| {

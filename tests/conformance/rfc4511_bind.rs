@@ -1,4 +1,4 @@
-//! RFC 4511 §4.2, §4.3 and RFC 4513: bind, unbind, who a session is.
+//! RFC 4511 §4.2, §4.3 and RFC 4513: bind, unbind, the identity of a session.
 
 use protocol::Authentication;
 
@@ -299,7 +299,7 @@ fn sasl(book: &mut Book) {
     );
 }
 
-/// A bind with PLAIN in the clear.
+/// Binds with PLAIN on an unprotected connection.
 fn plain(it: &Case<'_>, credentials: &[u8]) -> Result<Outcome, Finding> {
     let sasl = Authentication::Sasl {
         mechanism: "PLAIN",

@@ -17,12 +17,12 @@ pub(crate) fn clauses(book: &mut Book) {
     transfer(book);
 }
 
-/// A message around an operation that is encoded already.
+/// Encodes a message with an already encoded operation.
 fn message(id: i64, operation: &[u8]) -> Vec<u8> {
     sequence(&[integer(id), operation.to_vec()])
 }
 
-/// An anonymous bind request.
+/// Encodes an anonymous bind request.
 fn anonymous() -> Vec<u8> {
     constructed(0x60, &[integer(3), octets(""), tagged(0x80, "")])
 }
@@ -84,7 +84,7 @@ fn outstanding(book: &mut Book) {
     );
 }
 
-/// Clause, text and bytes of inputs that are no message: the session must end after them.
+/// Rows of clause, text and bytes of inputs that are no message: the session must end after them.
 fn broken() -> [(&'static str, &'static str, Vec<u8>); 9] {
     [
         (
@@ -170,7 +170,7 @@ fn broken_envelopes(book: &mut Book) {
 fn notices(book: &mut Book) {
     let mut section = book.section("rfc4511", "4.4.1");
     for (words, what, bytes) in broken() {
-        // An envelope that cannot be read may be taken for anything.
+        // A server may take an unreadable envelope for any kind of error.
         if ["text-of-another-protocol", "negative-message-id"].contains(&words) {
             continue;
         }
@@ -257,7 +257,7 @@ fn extensibility(book: &mut Book) {
     );
 }
 
-/// The outcome of an operation on an entry that is not there.
+/// Returns the result of an operation on an entry that does not exist.
 fn missing(it: &mut Case<'_>, operation: &str, name: &str) -> Result<Outcome, Finding> {
     let admin = it.admin()?;
     match operation {
@@ -317,7 +317,7 @@ fn matched_names(book: &mut Book) {
     );
 }
 
-/// One operation with a control, and whether it changed something.
+/// Sends one operation with a control, and returns whether it changed the entry.
 fn with_control(
     it: &mut Case<'_>,
     operation: &str,
@@ -520,7 +520,7 @@ fn malformed_searches(book: &mut Book) {
     }
 }
 
-/// The request is a protocol error, or ends the session.
+/// Checks that the request is a protocol error, or ends the session.
 fn refuses(session: &mut Session, bytes: &[u8]) -> Examined {
     session.send_raw(bytes)?;
     match session.receive() {

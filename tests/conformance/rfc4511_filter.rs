@@ -327,7 +327,7 @@ const EXTENSIBLE: &[Row] = &[
     ),
 ];
 
-/// A search request with this encoded filter is refused, or the session ends.
+/// Checks that a search request with this encoded filter is refused, or ends the session.
 fn malformed(book: &mut Book) {
     let mut section = book.section("rfc4511", "4.5.1.7");
     let rows = [

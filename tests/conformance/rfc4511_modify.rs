@@ -11,7 +11,7 @@ pub(crate) fn clauses(book: &mut Book) {
     further_refusals(book);
 }
 
-/// A person `ada` with two titles.
+/// Adds a person `ada` with two titles.
 fn ada(it: &mut Case<'_>) -> Result<String, Finding> {
     it.person(
         "ada",
@@ -123,7 +123,7 @@ fn whole_entries(book: &mut Book) {
 
 type Change = fn() -> Modification;
 
-/// Words, statement, the change, its result, the titles afterwards.
+/// Rows of words, statement, change, result, and the titles afterwards.
 const CHANGES: &[(&str, &str, Change, ResultCode, &str)] = &[
     (
         "add-adds-a-value",

@@ -17,7 +17,7 @@ pub(crate) fn clauses(book: &mut Book) {
     entries(book);
 }
 
-/// Ada, Grace and Edsger below a unit `people`; returns the unit's name.
+/// Adds Ada, Grace and Edsger below a unit `people`; returns the unit's name.
 pub(crate) fn people(it: &mut Case<'_>) -> Result<String, Finding> {
     let unit = it.unit("people")?;
     let ada = [
@@ -161,7 +161,7 @@ fn scope_depths(book: &mut Book) {
     );
 }
 
-/// An alias `cn=…` below home.
+/// Adds an alias `cn=…` below home.
 fn alias(it: &mut Case<'_>, rdn: &str, target: &str) -> Result<String, Finding> {
     let classes = [
         ("objectClass", "alias"),
@@ -382,7 +382,7 @@ pub(crate) fn adjusted(
         .search_with(&unit, scope, filter, select, &[], adjust)
 }
 
-/// Clause, text and selection, then attributes that it returns of a person with `mail` and
+/// Rows of clause, text and selection, then attributes that it returns of a person with `mail`, and
 /// attributes that it does not.
 struct Row(
     &'static str,

@@ -246,7 +246,7 @@ fn delete(book: &mut Book) {
     );
 }
 
-/// Words, statement, attribute, assertion, result.
+/// Rows of words, statement, attribute, assertion, and result.
 const COMPARES: &[(&str, &str, &str, &str, ResultCode)] = &[
     (
         "true",

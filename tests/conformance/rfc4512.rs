@@ -1,5 +1,5 @@
-//! RFC 4512: entries, classes, attribute options, operational attributes, subschema, root DSE;
-//! RFC 4530, 5020, 3673, 4529 and 3866, which are about the same.
+//! RFC 4512: entries, classes, attribute options, operational attributes, subschema, root DSE; and
+//! the related RFC 4530, 5020, 3673, 4529 and 3866.
 
 use crate::prelude::*;
 

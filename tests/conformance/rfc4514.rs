@@ -1,4 +1,4 @@
-//! RFC 4514: distinguished names as text, as clients write them and as servers return them.
+//! RFC 4514: distinguished names as text, spelled by clients and returned by servers.
 
 use crate::prelude::*;
 
@@ -9,7 +9,7 @@ pub(crate) fn clauses(book: &mut Book) {
     returned(book);
 }
 
-/// Section, words, statement, how the RDN `uid=ada` is spelled.
+/// Rows of section, words, statement, and a spelling of the RDN `uid=ada`.
 const SPELLINGS: &[(&str, &str, &str, &str)] = &[
     (
         "2.3",
@@ -121,7 +121,7 @@ fn spellings(book: &mut Book) {
     );
 }
 
-/// Words, the value, ways to write it in a name.
+/// Rows of words, a value, and spellings of the value in a name.
 const ESCAPES: &[(&str, &str, &[&str])] = &[
     ("comma", "a,b", &[r"a\,b", r"a\2cb", r"a\2Cb"]),
     ("plus", "a+b", &[r"a\+b", r"a\2bb"]),
@@ -157,7 +157,7 @@ fn escapes(book: &mut Book) {
                     it.admin()?.add(&entry, &[])?.ok()?;
                     let came = it.get(&name, &["cn"])?.value("cn")?;
                     equal(came.as_str(), *value, "cn")?;
-                    // Every other way leads to the same entry.
+                    // Every other spelling leads to the same entry.
                     for other in *ways {
                         it.exists(&format!("cn={other},{home}"))?;
                     }
@@ -193,7 +193,7 @@ fn escapes(book: &mut Book) {
     }
 }
 
-/// Words and texts that are no names.
+/// Rows of words, and texts that are no names.
 const WRONG: &[(&str, &str)] = &[
     ("no-equals", "ada"),
     ("empty-rdn", "uid=ada,,dc=example"),
@@ -230,7 +230,7 @@ fn wrong(book: &mut Book) {
     }
 }
 
-/// Names that the server writes must be readable for a client that knows nothing but §3.
+/// A client that implements only §3 must be able to parse the names that the server returns.
 fn returned(book: &mut Book) {
     let mut section = book.section("rfc4514", "2");
     for (words, value) in [

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 use crate::rfc4511_search::people;
 
-/// Standard, section, words, statement, filter, the people it selects.
+/// Rows of standard, section, words, statement, filter, and the people that match.
 pub(crate) type Row = (
     &'static str,
     &'static str,

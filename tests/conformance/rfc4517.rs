@@ -1,4 +1,4 @@
-//! RFC 4517 §3.3: which values a syntax has.
+//! RFC 4517 §3.3: the values of each syntax.
 
 use crate::prelude::*;
 
@@ -10,7 +10,7 @@ pub(crate) fn clauses(book: &mut Book) {
     times(book);
 }
 
-/// Section, words, attribute, values that the syntax has, and texts that are none.
+/// Rows of section, words, attribute, values of the syntax, and texts that are none.
 type Syntax = (
     &'static str,
     &'static str,
@@ -130,7 +130,7 @@ const SYNTAXES: &[Syntax] = &[
     ),
 ];
 
-/// Reason why slapd takes a value that the syntax does not allow; `None` if it does not.
+/// Returns the reason why slapd accepts a value outside of the syntax; `None` if it refuses.
 fn excuse(syntax: &str, value: &str) -> Option<&'static str> {
     match (syntax, value) {
         ("postal-address", "") => Some("slapd takes an address of no lines"),
@@ -160,7 +160,7 @@ fn syntax_clauses(
                     .ok()?;
                 let came = it.get(&name, &[attribute])?.value(attribute)?;
                 match syntax {
-                    // A name may come back in another spelling.
+                    // A name may be returned in another spelling.
                     "dn" => Ok(()),
                     _ => equal(came.as_str(), *value, attribute),
                 }
@@ -181,7 +181,7 @@ fn syntax_clauses(
     }
 }
 
-/// An entry that may have any attribute.
+/// Adds an entry that may have any attribute.
 pub(crate) fn anything(it: &mut Case<'_>, more: &[(&str, &str)]) -> Result<String, Finding> {
     named(it, "one", more)
 }
@@ -236,7 +236,7 @@ fn octets_clauses(book: &mut Book) {
             let name = anything(it, &[])?;
             let all: Vec<u8> = (0..=255).collect();
             let mut change = Modification::replace("jpegPhoto", &[]);
-            // The first octets of a JPEG file, which slapd checks.
+            // These are the first octets of a JPEG file, which slapd checks.
             let photo = [&[0xFF, 0xD8, 0xFF, 0xE0][..], &all].concat();
             change.values.push(photo.clone());
             it.modify(&name, &[change])?.ok()?;

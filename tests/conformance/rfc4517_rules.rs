@@ -1,4 +1,4 @@
-//! RFC 4517 §4.2: which values a matching rule takes for the same.
+//! RFC 4517 §4.2: the values that each matching rule treats as equal.
 
 use crate::prelude::*;
 use crate::rfc4517::{anything, named};
@@ -11,7 +11,7 @@ pub(crate) fn clauses(book: &mut Book) {
     booleans(book);
 }
 
-/// Section, words, attribute, value, filter, whether it matches.
+/// Rows of section, words, attribute, value, filter, and whether it matches.
 type Rule = (
     &'static str,
     &'static str,

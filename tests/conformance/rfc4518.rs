@@ -1,8 +1,9 @@
-//! RFC 4518: how strings are prepared before they are compared, seen through caseIgnoreMatch.
+//! RFC 4518: the preparation of strings for comparison, tested through caseIgnoreMatch.
 
 use crate::prelude::*;
 
-/// Section, words, statement, a value and an assertion that are the same after preparation.
+/// Rows of section, words, statement, and a value and an assertion that are equal after
+/// preparation.
 type Row = (
     &'static str,
     &'static str,
@@ -11,7 +12,7 @@ type Row = (
     &'static str,
 );
 
-/// Why slapd differs on most of this page.
+/// The reason why slapd differs in most clauses of this file.
 const SLAPD: &str = "slapd normalises and folds case, but leaves out the map of RFC 4518 §2.2";
 
 const SAME: &[Row] = &[
@@ -396,7 +397,7 @@ const BEYOND_SLAPD: &[&str] = &[
     "roman-numeral",
 ];
 
-/// §2.6.1 treats the pieces of substrings by where they stand.
+/// §2.6.1 treats the pieces of substrings by their place.
 fn substrings(book: &mut Book) {
     let mut section = book.section("rfc4518", "2.6.1");
     for (words, filter, matches) in [

@@ -1,4 +1,4 @@
-//! RFC 4522: the binary option, and RFC 4523: how certificates, which need it, are matched.
+//! RFC 4522: the binary option; and RFC 4523: the matching of certificates, which need it.
 
 use protocol::ChangeOperation;
 use protocol::ber::{INTEGER, OCTET_STRING, SEQUENCE, SET, put_octets};
@@ -19,7 +19,7 @@ fn der(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// A certificate for `o=Subject` by `o=Root`, with nothing more than a certificate must have.
+/// A certificate for `o=Subject` by `o=Root`, with only the mandatory fields.
 fn certificate(serial: u8) -> Vec<u8> {
     let leaf = |tag: u8, content: &[u8]| der(tag, &[content.to_vec()]);
     // sha256WithRSAEncryption.
@@ -55,7 +55,7 @@ fn certificate(serial: u8) -> Vec<u8> {
     )
 }
 
-/// Ada with a certificate.
+/// Adds Ada with a certificate.
 fn ada(it: &mut Case<'_>) -> Result<String, Finding> {
     let ada = it.person("ada", &[])?;
     let add = Modification {

@@ -1,4 +1,4 @@
-//! RFC 4524, RFC 4523 and RFC 2798: what COSINE, certificates and inetOrgPerson define.
+//! RFC 4524, RFC 4523 and RFC 2798: the definitions of COSINE, certificates and inetOrgPerson.
 
 use crate::prelude::*;
 use crate::schema::{

@@ -1,4 +1,5 @@
-//! RFC 4530, RFC 5020, RFC 4529 and RFC 3866: what else names and selects.
+//! RFC 4530, RFC 5020, RFC 4529 and RFC 3866: further names of entries and selections of
+//! attributes.
 
 use crate::prelude::*;
 
@@ -10,7 +11,8 @@ pub(crate) fn clauses(book: &mut Book) {
     class_selection(book);
 }
 
-/// Words, statement, and what a filter finds of an entry with `description` and tagged ones.
+/// Rows of words, statement, and the result of a filter on an entry with `description` and tagged
+/// ones.
 const TAGGED: &[(&str, &str, &str, &str)] = &[
     (
         "base-finds-tagged-values",

@@ -1,4 +1,4 @@
-//! Running clauses: which, in parallel, for how long, and cleaning up.
+//! Running clauses: their choice, parallel execution, time limit, and cleaning up.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,35 +9,35 @@ use protocol::{OwnedControl, ResultCode, Scope, oid};
 use crate::case::{Case, EVERYTHING};
 use crate::{Clause, Finding, Report, Site};
 
-/// How a clause went.
+/// The verdict on a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The server does what the standard says.
+    /// The server behaves as the standard demands.
     Passed,
-    /// It does something else.
+    /// The server behaves otherwise.
     Failed {
-        /// The behaviour that the standard demands.
+        /// Behaviour that the standard demands.
         expected: String,
-        /// The server's behaviour.
+        /// Behaviour of the server.
         came: String,
     },
-    /// The clause says nothing about this server: what is missing.
+    /// The clause does not apply to this server: the missing feature.
     NotOffered(String),
 }
 
-/// Choice of clauses, and how to run them.
+/// Choice of clauses, and limits of their execution.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Only clauses whose names start with one of these; all when empty.
+    /// Prefixes of the names of chosen clauses; empty for all.
     pub only: Vec<String>,
-    /// How many clauses at a time.
+    /// Number of clauses that run at a time.
     pub threads: usize,
-    /// No clause begins later than this after the start.
+    /// Time after the start at which no further clause begins.
     pub patience: Duration,
 }
 
 impl Choice {
-    /// Whether the clause is to be run.
+    /// Returns whether the clause is chosen.
     pub fn takes(&self, clause: &Clause) -> bool {
         self.only.is_empty() || self.only.iter().any(|start| clause.id.starts_with(start))
     }
@@ -85,13 +85,13 @@ pub fn run_one(site: &Site, clause: &Clause) -> Verdict {
     }
 }
 
-/// Removes everything that the clauses of this run made.
+/// Removes all entries that the clauses of this run added.
 pub fn clean_up(site: &Site) -> Result<(), Finding> {
     let Some(run) = site.run_base() else {
         return Ok(());
     };
     let mut admin = site.admin(Instant::now() + Duration::from_secs(120))?;
-    // Referral objects and subentries show and go only when they are asked for as entries.
+    // Referral objects and subentries are found and deleted only by requests that name them.
     let offered = |oid: &&str| site.offers.controls.iter().any(|it| it == oid);
     let manage = offered(&oid::MANAGE_DSA_IT).then(|| OwnedControl {
         oid: oid::MANAGE_DSA_IT.into(),
@@ -104,7 +104,7 @@ pub fn clean_up(site: &Site) -> Result<(), Finding> {
         critical: false,
         value: Some(vec![1, 1, 0xFF]),
     };
-    // Asked for, subentries show alone; so they come first.
+    // A search for subentries returns nothing else, so they come first.
     let mut passes = vec![manage.clone()];
     if offered(&oid::SUBENTRIES) {
         passes.insert(0, manage.iter().cloned().chain([subentries]).collect());
@@ -113,7 +113,7 @@ pub fn clean_up(site: &Site) -> Result<(), Finding> {
         let scope = Scope::WholeSubtree;
         let found = admin.search_with(run, scope, EVERYTHING, &["1.1"], controls, |_| {})?;
         let mut names: Vec<&str> = found.entries.iter().map(|it| it.name.as_str()).collect();
-        // Children before their parents.
+        // Children are deleted before their parents.
         names.sort_by_key(|name| std::cmp::Reverse(protocol::rdns(name).count()));
         for name in names {
             let outcome = admin.delete(name, &manage)?;

@@ -1,8 +1,9 @@
-//! RFC 4519 and RFC 4512: the definitions that the subschema publishes, and how clauses read them.
+//! RFC 4519 and RFC 4512: the definitions in the subschema, and their reading by clauses.
 
 use crate::prelude::*;
 
-/// Section, name, OID, words that the definition must have: a keyword and its value, or a flag.
+/// Rows of section, name, OID, and words that the definition must have: a keyword and its value, or
+/// a flag.
 pub(crate) type Row = (
     &'static str,
     &'static str,
@@ -526,7 +527,7 @@ fn definitions(
     }
 }
 
-/// The words of a definition in lower case, without quotation marks and length bounds.
+/// Returns the words of a definition in lower case, without quotation marks and length bounds.
 fn tokens(definition: &str) -> Vec<String> {
     let spaced = definition
         .to_lowercase()
@@ -539,14 +540,15 @@ fn tokens(definition: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a flag is there, or a keyword with the value alone, in a list, or under another name.
+/// Returns whether a definition has a flag, or a keyword with the value alone, in a list, or under
+/// another name.
 fn defines(tokens: &[String], word: &str) -> bool {
     let word = word.to_lowercase();
     let Some((keyword, value)) = word.split_once(' ') else {
         return tokens.contains(&word);
     };
     let Some(at) = tokens.iter().position(|it| *it == keyword) else {
-        // A definition may leave out `SUP top`, and `STRUCTURAL`.
+        // A definition may omit `SUP top`, and `STRUCTURAL`.
         return value == "top";
     };
     let same = |it: &String| it == value || LONG_NAMES.contains(&(value, it.as_str()));
@@ -560,7 +562,7 @@ fn defines(tokens: &[String], word: &str) -> bool {
     }
 }
 
-/// Names of the same type.
+/// Names of equal attribute types.
 const LONG_NAMES: &[(&str, &str)] = &[
     ("c", "countryname"),
     ("cn", "commonname"),

@@ -1,7 +1,8 @@
-//! One LDAP connection that shows everything: message ids, controls, single responses, raw bytes.
+//! An LDAP connection with access to every detail: message ids, controls, single responses, raw
+//! bytes.
 //!
-//! Nothing here panics on what a server does: every surprise comes back as a [`Finding`]. Waiting
-//! ends at the session's deadline.
+//! No behaviour of a server causes a panic here: an unexpected one is returned as a [`Finding`].
+//! Waiting ends at the session's deadline.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -16,12 +17,12 @@ use protocol::{
 use crate::Finding;
 use crate::entry::{Encoded, Entry, Event, Found, Modification, Outcome, event};
 
-/// Longest response the client takes: a search of everything comes in many smaller ones.
+/// Octets of a response at most: a search of everything comes in many smaller ones.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 /// A stream of bytes: a socket, or TLS over one.
 pub trait Transport: Read + Write + Send {
-    /// How long a single read or write may take from now on.
+    /// Sets the time limit of a single read or write from now on.
     fn limit(&mut self, patience: Duration) -> io::Result<()>;
 }
 
@@ -32,18 +33,18 @@ impl Transport for TcpStream {
     }
 }
 
-/// One connection.
+/// A session over one connection.
 pub struct Session {
     transport: Box<dyn Transport>,
     deadline: Instant,
     input: Vec<u8>,
-    /// Start of the first message not yet taken. 0 <= taken <= input.len()
+    /// Offset of the first message not yet taken. 0 <= taken <= input.len()
     taken: usize,
     next_id: MessageId,
 }
 
 impl Session {
-    /// A session over a fresh connection, which ends at `deadline` whatever happens.
+    /// Begins a session over a new connection, which ends at `deadline` in any case.
     pub fn new(transport: Box<dyn Transport>, deadline: Instant) -> Self {
         Session {
             transport,
@@ -70,14 +71,14 @@ impl Session {
         Ok(id)
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     pub fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.limit()?;
         self.transport.write_all(bytes)?;
         self.transport.flush()
     }
 
-    /// Takes the next message. An error of kind `UnexpectedEof` means the server closed.
+    /// Receives the next message. An error of kind `UnexpectedEof` means that the server closed.
     pub fn receive(&mut self) -> io::Result<(MessageId, Event)> {
         let length = loop {
             let waiting = &self.input[self.taken..];
@@ -99,7 +100,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// Takes messages up to the closing one of operation `id`.
+    /// Receives messages up to the final one of operation `id`.
     pub fn finish(&mut self, id: MessageId) -> io::Result<Found> {
         let mut entries = Vec::new();
         let mut references = Vec::new();
@@ -126,14 +127,14 @@ impl Session {
         }
     }
 
-    /// Sends a request and waits for its end.
+    /// Sends a request and returns its messages up to the final one.
     pub fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> io::Result<Found> {
         let id = self.send(request, controls)?;
         self.finish(id)
     }
 
-    /// True once the server has closed the connection; what it said before is thrown away. False
-    /// when it has not by the session's deadline.
+    /// Waits until the server closes the connection, and drops messages before that. `false` when
+    /// it has not by the session's deadline.
     pub fn is_closed_by_server(&mut self) -> bool {
         loop {
             match self.read_more() {
@@ -143,7 +144,7 @@ impl Session {
         }
     }
 
-    /// Ends the wait for anything at this time.
+    /// Sets the time at which every wait ends.
     pub fn set_deadline(&mut self, deadline: Instant) {
         self.deadline = deadline;
     }
@@ -173,13 +174,13 @@ impl Session {
 
     // --- operations ---------------------------------------------------------------------------
 
-    /// A simple bind.
+    /// Binds by name and password.
     pub fn bind(&mut self, name: &str, password: &str) -> Result<Outcome, Finding> {
         let authentication = Authentication::Simple(password.as_bytes());
         self.bind_with(3, name, authentication, &[])
     }
 
-    /// Any bind.
+    /// Binds by any method.
     pub fn bind_with(
         &mut self,
         version: i64,
@@ -195,7 +196,7 @@ impl Session {
         Ok(self.call(&Request::Bind(request), controls)?.outcome)
     }
 
-    /// A search with text filter and attribute selection.
+    /// Searches with a filter as text and an attribute selection.
     pub fn search(
         &mut self,
         base: &str,
@@ -206,7 +207,7 @@ impl Session {
         self.search_with(base, scope, filter, select, &[], |_| {})
     }
 
-    /// A search with controls, adjusted by `adjust` before it is sent.
+    /// Searches with controls; `adjust` changes the request before it is sent.
     pub fn search_with(
         &mut self,
         base: &str,
@@ -220,7 +221,7 @@ impl Session {
         Ok(self.finish(id)?)
     }
 
-    /// Sends a search without waiting for what it finds. The filter must be correct.
+    /// Sends a search without waiting for its results. The filter must be correct.
     pub fn send_search(
         &mut self,
         base: &str,
@@ -249,7 +250,7 @@ impl Session {
         self.send(&Request::Search(request), controls)
     }
 
-    /// Everything about one entry: user and operational attributes. `None` when there is none.
+    /// Returns all user and operational attributes of one entry; `None` when it does not exist.
     pub fn read(&mut self, name: &str) -> Result<Option<Entry>, Finding> {
         let scope = Scope::BaseObject;
         let found = self.search(name, scope, "(objectClass=*)", &["*", "+"])?;
@@ -352,7 +353,7 @@ impl Session {
         Ok(self.call(&Request::Compare(request), controls)?.outcome)
     }
 
-    /// An extended operation.
+    /// Sends an extended operation and returns its response.
     pub fn extended(
         &mut self,
         name: &str,
@@ -363,7 +364,7 @@ impl Session {
         Ok(self.call(&request, controls)?.outcome)
     }
 
-    /// The authorization identity of this connection (Who am I?, RFC 4532), in lower case.
+    /// Returns the authorization identity of this connection (Who am I?, RFC 4532), in lower case.
     pub fn who_am_i(&mut self) -> Result<String, Finding> {
         let outcome = self.extended(oid::WHO_AM_I, None, &[])?.ok()?;
         let name = outcome.value.unwrap_or_default();
@@ -371,7 +372,7 @@ impl Session {
     }
 }
 
-/// Whether the wait ended before the server said or did anything.
+/// Returns whether the wait ended before the server sent anything or closed.
 pub fn is_timeout(error: &io::Error) -> bool {
     matches!(
         error.kind(),

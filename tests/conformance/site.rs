@@ -1,4 +1,5 @@
-//! The server under examination: how to reach it, who may write, where, and what it offers.
+//! The server under test: its address, the administrator, the base entry, and the announced
+//! features.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,12 +10,12 @@ use protocol::{ResultCode, Scope, oid};
 use crate::session::{Session, Transport};
 use crate::{Clause, Entry, Finding, Need};
 
-/// How long one clause may take.
+/// Time limit of a clause.
 pub(crate) const CLAUSE_PATIENCE: Duration = Duration::from_secs(30);
 
 type Connect = Box<dyn Fn() -> io::Result<Box<dyn Transport>> + Send + Sync>;
 
-/// Everything that a server announces in its root DSE and its subschema.
+/// The announcements of a server in its root DSE and its subschema.
 #[derive(Debug, Clone, Default)]
 pub struct Offers {
     /// OIDs of controls.
@@ -33,26 +34,26 @@ pub struct Offers {
     pub definitions: Vec<String>,
     /// Names of naming contexts.
     pub naming_contexts: Vec<String>,
-    /// The name that the server gives itself.
+    /// Vendor name of the server.
     pub vendor: String,
 }
 
-/// The server under examination.
+/// The server under test.
 pub struct Site {
     connect: Connect,
     admin: Option<(String, String)>,
     base: String,
     run: String,
-    /// Everything that the server announces.
+    /// The announcements of the server.
     pub offers: Offers,
 }
 
 impl Site {
-    /// Connects, reads what the server offers, and makes the entry that the clauses work below.
+    /// Connects, reads the server's announcements, and adds the entry below which the clauses work.
     ///
-    /// `admin` is a name and a password with the right to write below `base` (without a base: the
-    /// first naming context); without one, clauses that write are left out. `mark` must differ from
-    /// run to run. `assumed` are OIDs that the server supports without saying so.
+    /// `admin` is a name and a password with the right to write below `base` (by default the first
+    /// naming context); without it, clauses that write do not run. `mark` must differ from run to
+    /// run. `assumed` are OIDs that the server supports without announcing them.
     pub fn open(
         connect: Connect,
         admin: Option<(String, String)>,
@@ -91,17 +92,17 @@ impl Site {
         Ok(site)
     }
 
-    /// The entry below which all clauses of this run work; `None` without an administrator.
+    /// Returns the entry below which all clauses of this run work; `None` without an administrator.
     pub fn run_base(&self) -> Option<&str> {
         (!self.run.is_empty()).then_some(self.run.as_str())
     }
 
-    /// The entry that was given as the base.
+    /// Returns the entry given as the base.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// A new connection, anonymous.
+    /// Opens an anonymous connection.
     pub fn session(&self, deadline: Instant) -> Result<Session, Finding> {
         match (self.connect)() {
             Ok(transport) => Ok(Session::new(transport, deadline)),
@@ -109,7 +110,7 @@ impl Site {
         }
     }
 
-    /// A new connection, bound as the administrator.
+    /// Opens a connection bound as the administrator.
     pub fn admin(&self, deadline: Instant) -> Result<Session, Finding> {
         let Some((name, password)) = &self.admin else {
             let what = "a name and a password that may write";
@@ -120,7 +121,7 @@ impl Site {
         Ok(session)
     }
 
-    /// The administrator's name and password.
+    /// Returns the administrator's name and password.
     pub fn administrator(&self) -> Result<(&str, &str), Finding> {
         match &self.admin {
             Some((name, password)) => Ok((name, password)),
@@ -128,25 +129,25 @@ impl Site {
         }
     }
 
-    /// Why the clause is not to be run here: the server does not offer what it needs, or would
-    /// suffer.
+    /// Returns the reason not to run a clause: the server lacks a feature that it needs, or would
+    /// be harmed.
     pub fn leaves_out(&self, clause: &Clause) -> Option<String> {
         if let Some(missing) = clause.missing(&self.offers) {
             return Some(missing.to_string());
         }
-        // Seen with 2.5.13: one transaction on an idle server, in one of sixty.
+        // This was seen with 2.5.13: one transaction on an idle server, in one of sixty runs.
         let transactions = Need::Extension(oid::START_TRANSACTION);
         let harms = self.is_openldap() && clause.needs.contains(&transactions);
         harms.then(|| "transactions that do not crash the server: slapd 2.5 may end".to_owned())
     }
 
-    /// Whether the server calls itself OpenLDAP.
+    /// Returns whether the server calls itself OpenLDAP.
     pub fn is_openldap(&self) -> bool {
         self.offers.vendor.contains("OpenLDAP")
     }
 }
 
-/// An organizational unit of this name.
+/// Returns an organizational unit of this name.
 pub(crate) fn unit(name: &str) -> Entry {
     let rdn = name.split(',').next().unwrap_or_default();
     let value = rdn.strip_prefix("ou=").unwrap_or_default();
@@ -198,7 +199,7 @@ fn unsorted(entry: &Entry, attribute: &str) -> Vec<String> {
         .collect()
 }
 
-/// The OID and the names of each definition.
+/// Returns the OID and the names of each definition.
 fn names(definitions: &[String]) -> Vec<String> {
     let mut all = BTreeSet::new();
     for definition in definitions {

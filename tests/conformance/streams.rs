@@ -14,7 +14,7 @@ pub(crate) fn clauses(book: &mut Book) {
     collective(book);
 }
 
-/// A sync request: mode and cookie.
+/// Encodes a sync request: mode and cookie.
 fn sync(mode: i64, cookie: Option<&[u8]>) -> OwnedControl {
     let mut parts = vec![enumerated(mode)];
     parts.extend(cookie.map(octets));
@@ -24,24 +24,24 @@ fn sync(mode: i64, cookie: Option<&[u8]>) -> OwnedControl {
 const REFRESH_ONLY: i64 = 1;
 const REFRESH_AND_PERSIST: i64 = 3;
 
-/// The entries of a refresh with their states, and the cookie at its end.
+/// Entries of a refresh with their states, and the cookie at its end.
 struct Refresh {
     states: Vec<(String, i64, usize)>,
     cookie: Option<Vec<u8>>,
 }
 
 impl Refresh {
-    /// The names of the entries that came as added or modified.
+    /// Returns the names of the entries that came as added or modified.
     fn changed(&self) -> impl Iterator<Item = &str> {
         let changed = self.states.iter().filter(|it| matches!(it.1, 1 | 2));
         changed.map(|it| it.0.as_str())
     }
 }
 
-/// A refresh that brings at least `count` entries as added or modified.
+/// Refreshes until at least `count` entries have come as added or modified.
 ///
-/// slapd leaves out what is newer than its contextCSN, and that stands still while an older write
-/// of any other connection is on its way: there, the refresh is repeated until all has come.
+/// slapd leaves out entries newer than its contextCSN, which stands still while an older write of
+/// any other connection is in progress: there, the refresh is repeated until all have come.
 fn refreshed(it: &mut Case<'_>, cookie: Option<&[u8]>, count: usize) -> Result<Refresh, Finding> {
     loop {
         let refresh = refreshed_once(it, cookie)?;
@@ -81,7 +81,7 @@ fn refreshed_once(it: &mut Case<'_>, cookie: Option<&[u8]>) -> Result<Refresh, F
     }
 }
 
-/// State and the number of octets of the entryUUID.
+/// Returns the state and the number of octets of the entryUUID.
 fn state_of(controls: &crate::Controls) -> Result<(i64, usize), Finding> {
     let value = controls.iter().find(|it| it.0 == oid::SYNC_STATE);
     let value = value.and_then(|it| it.1.clone()).unwrap_or_default();
@@ -170,8 +170,8 @@ fn refresh_again(book: &mut Book) {
             it.person("ada", &[])?;
             let cookie = refreshed(it, None, 2)?.cookie;
             let again = refreshed(it, cookie.as_deref(), 0)?;
-            // Add and modify. A server need not know where an entry was that is deleted now, and
-            // other clauses delete theirs at the same time.
+            // The entries are added and modified. A server need not know the former place of a
+            // deleted entry, and other clauses delete theirs at the same time.
             equal(again.changed().count(), 0, "changed entries")
         },
     );
@@ -309,7 +309,8 @@ fn persistent_search(book: &mut Book) {
     );
 }
 
-/// Words, statement, entries before and after, the target, what comes, the target's position.
+/// Rows of words, statement, entries before and after, the target, the result, and the target's
+/// position.
 type View = (
     &'static str,
     &'static str,

@@ -1,10 +1,10 @@
-//! Values of controls and extended operations in BER, built from parts. Written apart from the
-//! codec of the crate `protocol`: two servers and two encoders must agree.
+//! Values of controls and extended operations in BER, built from parts. This encoder is independent
+//! of the crate `protocol`: two servers and two encoders must agree.
 
 use protocol::OwnedControl;
 use protocol::ber;
 
-/// A control with a value.
+/// Returns a control with a value.
 pub fn control(oid: &'static str, critical: bool, value: Vec<u8>) -> OwnedControl {
     OwnedControl {
         oid: oid.into(),
@@ -13,7 +13,7 @@ pub fn control(oid: &'static str, critical: bool, value: Vec<u8>) -> OwnedContro
     }
 }
 
-/// A control without a value.
+/// Returns a control without a value.
 pub fn bare(oid: &'static str, critical: bool) -> OwnedControl {
     OwnedControl {
         oid: oid.into(),
@@ -22,45 +22,45 @@ pub fn bare(oid: &'static str, critical: bool) -> OwnedControl {
     }
 }
 
-/// A constructed element of the parts.
+/// Encodes a constructed element of the parts.
 pub fn constructed(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     ber::put_octets(&mut out, tag, &parts.concat());
     out
 }
 
-/// A SEQUENCE of the parts.
+/// Encodes a SEQUENCE of the parts.
 pub fn sequence(parts: &[Vec<u8>]) -> Vec<u8> {
     constructed(ber::SEQUENCE, parts)
 }
 
-/// An OCTET STRING.
+/// Encodes an OCTET STRING.
 pub fn octets(content: impl AsRef<[u8]>) -> Vec<u8> {
     tagged(ber::OCTET_STRING, content)
 }
 
-/// A primitive element with a tag of its own.
+/// Encodes a primitive element with a tag of its own.
 pub fn tagged(tag: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
     let mut out = Vec::new();
     ber::put_octets(&mut out, tag, content.as_ref());
     out
 }
 
-/// An INTEGER.
+/// Encodes an INTEGER.
 pub fn integer(value: i64) -> Vec<u8> {
     let mut out = Vec::new();
     ber::put_integer(&mut out, ber::INTEGER, value);
     out
 }
 
-/// An ENUMERATED.
+/// Encodes an ENUMERATED.
 pub fn enumerated(value: i64) -> Vec<u8> {
     let mut out = Vec::new();
     ber::put_integer(&mut out, ber::ENUMERATED, value);
     out
 }
 
-/// A BOOLEAN.
+/// Encodes a BOOLEAN.
 pub fn boolean(value: bool) -> Vec<u8> {
     let mut out = Vec::new();
     ber::put_boolean(&mut out, ber::BOOLEAN, value);

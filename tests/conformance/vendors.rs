@@ -1,5 +1,5 @@
-//! Controls that vendors made and that others took over, or may: Sun's and Netscape's, Ping
-//! Identity's, session tracking, OpenDJ's etag, and Pando's own.
+//! Controls of vendors, which other servers support, too: Sun's and Netscape's, Ping Identity's,
+//! session tracking, OpenDJ's etag, and Pando's own.
 
 use protocol::ber::{self, Reader};
 use protocol::control::{EntryCount, MatchingEntryCountResponse};
@@ -24,7 +24,7 @@ pub(crate) fn clauses(book: &mut Book) {
     explain(book);
 }
 
-/// The entry of a search of it alone with this control, and the controls of its response.
+/// Searches one entry with this control, and returns it with the controls of its response.
 fn with_entry(
     it: &mut Case<'_>,
     name: &str,
@@ -107,7 +107,7 @@ fn effective_rights(book: &mut Book) {
     );
 }
 
-/// An account under a policy with these settings, whose password was set long ago.
+/// Adds an account under a policy with these settings, whose password was set long ago.
 fn aged(it: &mut Case<'_>, settings: &[(&str, &str)]) -> Result<String, Finding> {
     let ada = account(it, settings)?;
     age(it, &ada)?;
@@ -156,7 +156,7 @@ fn entry_count(book: &mut Book) {
     let mut section = book.section_needing("ping-count", "1", &[Need::Control(OID)]);
     let counted = |it: &mut Case<'_>, filter: &str| -> Result<(EntryCount, usize), Finding> {
         people(it)?;
-        // Look at 100 candidates at most, and always.
+        // The control asks to examine at most 100 candidates, in any case.
         let mut most = Vec::new();
         ber::put_integer(&mut most, 0x80, 100);
         let asked = sequence(&[most, tagged(0x81, [0xff])]);
@@ -304,7 +304,7 @@ fn etag(book: &mut Book) {
         .needs(Need::Control(oid::ASSERTION));
 }
 
-/// Log and place in a position.
+/// Returns log and place of a position.
 fn place(value: &[u8]) -> Result<(Vec<u8>, i64), Finding> {
     let read = Reader::new(value).nested(ber::SEQUENCE).and_then(|mut it| {
         let log = it.expect(ber::OCTET_STRING)?.to_vec();
@@ -313,7 +313,7 @@ fn place(value: &[u8]) -> Result<(Vec<u8>, i64), Finding> {
     read.or_else(|error| Finding::wrong("a position", error))
 }
 
-/// The position of a change of `title`, after `after` if that is given.
+/// Changes `title`, after `after` if that is given, and returns the position of the change.
 fn written(
     it: &mut Case<'_>,
     name: &str,
@@ -458,7 +458,7 @@ fn assured_replication(book: &mut Book) {
          they are.",
         move |it| {
             let ada = it.person("ada", &[])?;
-            // None, in the same place and elsewhere.
+            // No other server is required, at this location (tag 0x80) or elsewhere (tag 0x82).
             let value = sequence(&[tagged(0x80, [0]), tagged(0x82, [0])]);
             let change = [Modification::add("title", &["x"])];
             let asked = [control(request, true, value)];

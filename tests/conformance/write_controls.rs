@@ -16,7 +16,7 @@ pub(crate) fn clauses(book: &mut Book) {
     proxied(book);
 }
 
-/// Words, statement, change, result, the numbers afterwards.
+/// Rows of words, statement, change, result, and the numbers afterwards.
 type Increment = (
     &'static str,
     &'static str,
@@ -122,7 +122,7 @@ fn increment(book: &mut Book) {
     );
 }
 
-/// Words, a value, what is added, the sum.
+/// Rows of words, a value, an increment, and the sum.
 const LARGE: &[(&str, &str, &str, &str)] = &[
     ("31-bits", "2147483647", "1", "2147483648"),
     ("63-bits", "9223372036854775807", "1", "9223372036854775808"),
@@ -303,7 +303,7 @@ fn read_control(oid: &'static str, select: &[&str]) -> OwnedControl {
     control(oid, true, sequence(&names))
 }
 
-/// The attribute's values in the entry of a response control.
+/// Returns the attribute's values in the entry of a response control.
 fn read_values(outcome: &Outcome, oid: &str, attribute: &str) -> Result<String, Finding> {
     let value = outcome.control_value(oid)?;
     let wrong = |_| Finding::Wrong {
@@ -311,7 +311,7 @@ fn read_values(outcome: &Outcome, oid: &str, attribute: &str) -> Result<String, 
         came: format!("{value:02x?}"),
     };
     let mut reader = Reader::new(value);
-    // [APPLICATION 4], or a plain SEQUENCE as some servers write it.
+    // The tag is [APPLICATION 4], or a plain SEQUENCE as written by some servers.
     let (_, content) = reader.element().map_err(wrong)?;
     let mut entry = Reader::new(content);
     entry.element().map_err(wrong)?;
