@@ -1,5 +1,6 @@
-//! Oracle's Appendix C template, as printed, with a password: imported, searched, compared, bound,
-//! modified, exported and imported again. `PANDO_TEST_USERS` sets the number of users.
+//! Oracle's Appendix C template, as printed, with a password: generated entries are imported,
+//! searched, compared, bound, modified, exported and imported again. `PANDO_TEST_USERS` sets the
+//! number of users.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +16,7 @@ fn users() -> u64 {
     text.parse().expect("PANDO_TEST_USERS is a number")
 }
 
-/// A node for `dc=com` and the template with a password for everybody.
+/// Makes a node for `dc=com`, and the template with a password for every user.
 fn node_and_template() -> (Pando, String) {
     let pando = Pando::init_in(Folder::new(), &["--suffix", "dc=com"]);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(TEMPLATE);
@@ -36,7 +37,7 @@ fn template_as_printed_makes_one_entry_each() {
     let (pando, template) = node_and_template();
     import(&pando, &template, 1000);
     let entries = ldif::parse(&pando.export());
-    // The suffix, the branch, and the users.
+    // Entries are the suffix, the branch, and the users.
     assert_eq!(entries.len(), 1002);
     let user = entries
         .iter()
@@ -83,7 +84,7 @@ fn export(pando: &Pando, to: &Path) {
         .expect(0);
 }
 
-/// Searches, compares, binds and modifies at random places.
+/// Searches, compares, binds and modifies randomly chosen entries.
 fn use_it(pando: &Pando, users: u64) {
     let mut random = Random::announced("life_of_appendix_c");
     let mut client = pando.client();

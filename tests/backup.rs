@@ -1,4 +1,4 @@
-//! Backups and exports of a node that serves, and what becomes of them.
+//! Backups and exports of a served node, and restores of them.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use kit::process::{Running, until};
 use kit::{EnoughAtEnd, Pando, SUFFIX, people};
 use protocol::Scope;
 
-/// A node with some hundred people that serves.
+/// Serves a node with some hundred people.
 fn served() -> Pando {
     let pando = Pando::start();
     let mut admin = pando.admin();
@@ -29,7 +29,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let name = |it: fs::DirEntry| it.file_name().to_string_lossy().into_owned();
@@ -76,7 +76,7 @@ fn a_backup_is_made_while_writes_go_on() {
         .expect(0)
         .says("no problem found");
     assert_eq!(names(&pando.folder.join("backup")), kept);
-    // The entry acknowledged before the backup is in it.
+    // The backup has the entry that was acknowledged before it.
     let restored = text(&pando.folder.join("restored"));
     pando.run(&["restore", &backup, &restored]).expect(0);
     let found = pando.run(&["export", &restored, &before, "--attributes", "uid"]);
@@ -99,7 +99,7 @@ fn an_export_is_of_one_state_while_writes_go_on() {
         let ends = EnoughAtEnd(&stop);
         let (mut admin, stop) = (pando.admin(), &stop);
         let (begun, wait) = mpsc::channel();
-        // One after the other, so that no state has one without those before it.
+        // Entries are added one after another, so that every state has all earlier ones.
         let writer = scope.spawn(move || {
             for number in 0_u32.. {
                 if stop.load(Ordering::Relaxed) {
@@ -223,7 +223,7 @@ fn compacting_gives_space_back_and_keeps_everything() {
     let database = pando.node().join("data/pando.mdb");
     let length = || fs::metadata(&database).expect("the database").len();
     let (before, export) = (length(), pando.export());
-    // Killed whenever: the database is the old one or the new one.
+    // Whenever the restore is killed, the database is the old one or the new one.
     for ticks in [0, 1, 2, 4, 8] {
         let mut command = std::process::Command::new(kit::pando::program());
         command.arg("compact").arg(pando.node());
@@ -295,7 +295,7 @@ fn one_backup_at_a_time_is_made_by_rotation() {
     let folder = pando.folder.join("backups");
     let partial = folder.join("20250101000000Z.partial");
     fs::create_dir_all(&partial).expect("made");
-    // As the other run holds it.
+    // A lock stands for another run of the same backup.
     let lock = fs::File::create(folder.join("pando-backup.lock")).expect("made");
     lock.try_lock().expect("nobody has it");
     let to = text(&folder);
@@ -316,7 +316,7 @@ fn one_process_at_a_time_makes_a_backup() {
     let backup = |to: &Path, single: &[&str]| {
         pando.run_on_node(&["backup"], &[&[text(to).as_str()][..], single].concat())
     };
-    // As another run holds them.
+    // Locks stand for other runs.
     let partial = |of: &str| pando.folder.join(&format!("{of}.partial"));
     fs::create_dir(partial("backup")).expect("made");
     fs::write(partial("backup").join("pando.mdb.zst"), b"half").expect("written");
@@ -332,14 +332,14 @@ fn one_process_at_a_time_makes_a_backup() {
     }
     assert_eq!(fs::read(partial("one.zst")).expect("there"), b"half");
     assert_eq!(names(&partial("backup")), ["pando.mdb.zst"]);
-    // It was killed: what it left goes.
+    // The run was killed: the next removes its files.
     drop(held);
     for (to, single) in [(&folder, &[][..]), (&file, &["--single"][..])] {
         backup(to, single).expect(0);
         pando.run(&["verify", &text(to)]).expect(0);
     }
     assert!(!partial("backup").exists() && !partial("one.zst").exists());
-    // Really at once: one of them makes it, and nothing else is there.
+    // At the same time: one run makes the backup, and no other files are left.
     for (name, single) in [("both", &[][..]), ("both.zst", &["--single"][..])] {
         let to = pando.folder.join(name);
         let runs = [(); 3].map(|()| {
@@ -371,7 +371,7 @@ fn what_a_killed_verification_left_goes_with_the_next_backup() {
         let names = names(&folder);
         names.iter().any(|it| it.starts_with("pando-verify-"))
     };
-    // Until one is killed before it has ended.
+    // The rounds end when one run is killed before its end.
     while !left() {
         let mut command = std::process::Command::new(kit::pando::program());
         let mut running = Running::start("pando verify", command.args(["verify", &backup]));
@@ -396,7 +396,7 @@ fn a_backup_may_be_one_file_or_a_stream() {
     pando.run_on_node(&["backup", "--single"], &[&to]).expect(0);
     pando.run_on_node(&["backup", "--single"], &[&to]).expect(1);
     pando.run(&["verify", &to]).expect(0);
-    // As a stream, wherever that goes.
+    // The backup is a stream, to any destination.
     let node = text(&pando.node());
     let program = kit::pando::program();
     let out = std::process::Command::new(program)
@@ -417,7 +417,7 @@ fn a_backup_may_be_one_file_or_a_stream() {
             fs::read(pando.node().join("pando.toml")).expect("they are there")
         );
     }
-    // Damage anywhere is found, and a file that is none of ours.
+    // Damage anywhere is found, and a foreign file is refused.
     let whole = fs::read(&file).expect("read");
     let end = whole.len();
     for at in [end / 2, end - 40, end - 12, end - 1] {
@@ -435,7 +435,7 @@ fn a_backup_may_be_one_file_or_a_stream() {
         .expect(1);
 }
 
-/// The processes that have a place in LMDB's table of readers, dead or alive: 64 bytes for each
+/// Returns the processes with a slot in LMDB's table of readers, dead or alive: 64 bytes for each
 /// reader, its process in bytes 8 to 11.
 fn readers_of(pando: &Pando) -> Vec<u32> {
     let table = fs::read(pando.node().join("data/pando.mdb-lock")).expect("the table of readers");
@@ -453,7 +453,7 @@ fn a_reader_that_was_killed_is_forgotten() {
         let large = Modification::replace("description", &[&photo]);
         admin.modify(&name, &[large]).expect_success();
     }
-    // Nobody reads its output, which does not fit a pipe: it stays where it is with its snapshot.
+    // The output fills the pipe, which no process reads: the export waits with its snapshot.
     let mut export = std::process::Command::new(kit::pando::program())
         .arg("export")
         .arg(pando.node())

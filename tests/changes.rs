@@ -1,4 +1,4 @@
-//! Kept changes: incremental backups, restores to a moment, and what others are told.
+//! Kept changes: incremental backups, restores to a moment, and `pando changes`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use kit::client::Modification;
 use kit::{EnoughAtEnd, Pando, SUFFIX, people};
 use protocol::ResultCode;
 
-/// A node that keeps changes and serves a few people.
+/// Serves a node that keeps changes, with a few people.
 fn keeping() -> Pando {
     let mut pando = Pando::init();
     let settings = pando.node().join("pando.toml");
@@ -32,7 +32,7 @@ fn add(pando: &Pando, name: &str, count: usize) {
     }
 }
 
-/// Changes of every kind, refused ones among them.
+/// Makes changes of every kind, refused ones among them.
 fn change(pando: &Pando) {
     let mut admin = pando.admin();
     let name = |uid: &str| people::person(uid).name;
@@ -105,7 +105,7 @@ fn a_lost_database_is_restored_beside_its_log() {
     pando.kill();
     let data = pando.node().join("data");
     fs::remove_file(data.join("pando.mdb")).expect("it was there");
-    // The log is that of another state than the backup's.
+    // The log belongs to another state than the backup's.
     let node = text(&pando.node());
     pando
         .run(&["restore", &backup, &node])
@@ -132,7 +132,7 @@ fn one_increment_at_a_time_and_what_killed_ones_left_goes() {
         fs::write(folder.join(name), b"half").expect("written");
     }
     let add = || pando.run_on_node(&["backup", "--incremental"], &[&backup]);
-    // As another run holds it.
+    // A lock stands for another run of the backup.
     let held = fs::File::open(&folder).expect("there");
     held.lock().expect("nobody has it");
     let refused = "another increment is being added; try again when it has ended";
@@ -171,7 +171,7 @@ fn a_backup_grows_by_increments_and_restores_to_any_moment() {
         restored(&pando, &backup, "middle", &["--until", &middle]),
         between
     );
-    // A moment behind the last increment is in what the node keeps.
+    // A moment behind the last increment is in the changes that the node keeps.
     add(&pando, "latest", 2);
     let kept = text(&pando.node().join("data/changes"));
     let latest = restored(&pando, &backup, "latest", &["--changes", &kept]);
@@ -219,7 +219,7 @@ fn exported_changes_make_of_the_old_state_the_new_one() {
         .out;
     pando.stop();
 
-    // Debian's ldapmodify makes them on the old state.
+    // Debian's ldapmodify applies the changes to the old state.
     fs::remove_dir_all(pando.node().join("data")).expect("removed");
     pando
         .run(&["restore", &backup, &text(&pando.node())])
@@ -245,7 +245,7 @@ pandoNumberRange: 10000-59999
 pandoNumberRequest: -1
 ";
 
-/// LDIF of an account, with a number or without.
+/// Returns the LDIF of an account, with or without a number.
 fn account(uid: &str, more: &str) -> String {
     format!(
         "dn: uid={uid},ou=People,{SUFFIX}\nchangetype: add\nobjectClass: account\n\
@@ -298,7 +298,7 @@ fn exported_numbers_are_those_of_the_time() {
     }
     assert!(changes.contains("uidNumber: 10003\n"), "{changes}");
 
-    // A number that a rule gave stands elsewhere in the entry than one that was said.
+    // A number given by a rule stands in another place of the entry than one in the request.
     let lines = |pando: &Pando| {
         let plain = pando.run_on_node(&["export"], &["--no-operational"]);
         let mut lines: Vec<String> = plain.expect(0).out.lines().map(str::to_owned).collect();
@@ -316,7 +316,7 @@ fn exported_numbers_are_those_of_the_time() {
     assert_eq!(lines(&pando), new);
 }
 
-/// The backup has no index of the attribute, and what follows needs it.
+/// The backup has no index of the attribute, and the increment needs it.
 #[test]
 fn a_rule_whose_index_is_newer_than_the_backup_is_restored() {
     let pando = keeping();
@@ -393,7 +393,7 @@ fn an_increment_of_another_history_is_refused() {
     let at_last = pando.export();
     pando.stop();
 
-    // Back to an earlier moment, from which the node goes as far, and then further.
+    // The node is restored to an earlier moment, and then to a later one.
     fs::remove_dir_all(pando.node().join("data")).expect("removed");
     let node = text(&pando.node());
     pando
@@ -447,7 +447,7 @@ fn nothing_is_missing_after_crashes() {
     for round in 0..4 {
         add(&pando, &format!("round{round}-"), 30);
         pando.kill();
-        // The next process to open the node executes the log: a tool, or the server.
+        // The next process that opens the node executes the log: a tool, or the server.
         if round % 2 == 0 {
             pando.assert_clean();
         }
@@ -520,7 +520,7 @@ fn mistakes_are_said() {
     }
     let incremental = pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
     incremental.expect(1).says("no later one is kept");
-    // The backup is what it was.
+    // The backup is unchanged.
     pando.run(&["verify", &backup]).expect(0);
     let damaged = pando.folder.join("backup/manifest.toml");
     let read = fs::read_to_string(&damaged).expect("the manifest");

@@ -1,4 +1,4 @@
-//! Compacting a node that is served: clients notice nothing, and the disk gets its room back.
+//! Compaction of a served node: clients notice nothing, and the disk regains its room.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,8 @@ fn name(number: u32) -> String {
     format!("uid=p{number},{SUFFIX}")
 }
 
-/// A group of everybody by name, and one by uid with enough values to be kept as links.
+/// Adds a group with everybody as members by name, and one by uid with enough values to be stored
+/// as links.
 fn groups() -> String {
     let of = |values: fn(u32) -> String| (0..PEOPLE).map(values).collect::<String>();
     let members = of(|number| format!("member: {}\n", name(number)));
@@ -30,7 +31,7 @@ fn groups() -> String {
     )
 }
 
-/// A served node that keeps changes; of its people most are deleted again.
+/// Serves a node that keeps changes, with people of whom most are deleted.
 fn with_free_pages() -> Pando {
     let mut pando = Pando::init();
     let settings = pando.node().join("pando.toml");
@@ -50,7 +51,7 @@ fn with_free_pages() -> Pando {
     pando.run_on_node(&["import"], &[&text(&file)]).expect(0);
     pando.serve();
     let mut admin = pando.admin();
-    // All are on their way before the first answer is read, so that they share the disk's time.
+    // All requests are sent before the first answer is read, so that they share commits.
     let names: Vec<String> = (200..PEOPLE).map(name).collect();
     let deletions = names.iter().map(|entry| {
         let request = Request::Delete(DeleteRequest { entry });
@@ -78,20 +79,20 @@ fn status(pando: &Pando) -> Value {
     serde_json::from_str(&answer.expect(0).out).expect("JSON")
 }
 
-/// Counts one value up, at most one write in flight; `done` is what was acknowledged.
+/// Increments one value, with at most one write in flight; `done` counts acknowledged writes.
 fn count_up(mut admin: Client, number: u32, enough: &AtomicBool, done: &AtomicU64) {
     while !enough.load(Ordering::Relaxed) {
         let next = done.load(Ordering::Relaxed) + 1;
         let change = Modification::replace("title", &[&next.to_string()]);
         admin.modify(&name(number), &[change]).expect_success();
         done.store(next, Ordering::Relaxed);
-        // The acknowledged value is seen, on whichever file.
+        // The acknowledged value is visible, in whichever file.
         let entry = admin.read(&name(number)).expect("it is there");
         assert_eq!(entry.text("title"), next.to_string());
     }
 }
 
-/// Members join and leave groups; `turns` is how many did, each answered with success.
+/// Adds and removes members of groups; `turns` counts the acknowledged turns.
 fn regroup(mut admin: Client, enough: &AtomicBool, turns: &AtomicU64) {
     let (names, uids) = (format!("cn=names,{SUFFIX}"), format!("cn=uids,{SUFFIX}"));
     let member = name(18);
@@ -106,7 +107,7 @@ fn regroup(mut admin: Client, enough: &AtomicBool, turns: &AtomicU64) {
     }
 }
 
-/// Searches that must find all of it, always.
+/// Searches repeatedly; each search must find all people.
 fn look(mut client: Client, enough: &AtomicBool, looks: &AtomicU64) {
     while !enough.load(Ordering::Relaxed) {
         let found = client.search(SUFFIX, Scope::SingleLevel, "(uid=*)", &["uid"]);
@@ -125,7 +126,7 @@ fn look(mut client: Client, enough: &AtomicBool, looks: &AtomicU64) {
     }
 }
 
-/// Waits until the old files are closed, though nobody asks for anything.
+/// Waits until the old files are closed, without any request.
 fn no_deleted_file_is_open(pando: &mut Pando) {
     let files = format!("/proc/{}/fd", pando.process().pid());
     until("no deleted file is open", || {
@@ -170,7 +171,7 @@ fn writes_and_searches_go_on_and_the_file_becomes_small() {
             assert!(said.err.contains("writes waited for "), "{}", said.err);
         }
     });
-    // While clients write, the file keeps what the last checkpoint needs; without them it is small.
+    // While clients write, the file keeps pages for the last checkpoint; without them it is small.
     pando.run_on_node(&["compact"], &[]).expect(0);
     assert!(
         length(&pando) < before / 3,
@@ -194,7 +195,7 @@ fn writes_and_searches_go_on_and_the_file_becomes_small() {
         let values = group.expect("it is there").values(attribute).len();
         assert_eq!(values, count as usize, "{attribute}");
     }
-    // Kept changes go on over the replacements: the backup made before leads to this state.
+    // Kept changes go on across replacements: the backup made before them leads to this state.
     pando
         .run_on_node(&["backup"], &[&backup, "--incremental"])
         .expect(0);
@@ -243,7 +244,7 @@ fn backups_beside_a_compaction_are_whole() {
     pando.assert_clean();
 }
 
-/// Sends several requests at once: the server meets the second while it is at the first.
+/// Sends several requests at once: the server receives the second while it executes the first.
 fn at_once(client: &mut Client, names: &[&str]) -> Vec<ResultCode> {
     let mut ids = Vec::new();
     for name in names {
@@ -292,7 +293,7 @@ fn one_at_a_time_by_the_administrator_and_cancelled_on_request() {
     assert!(!pando.node().join("data/compact").exists());
     assert!(length(&pando) > 8 << 20);
 
-    // A server that is stopped in the middle stops at once, and the next start tidies up.
+    // A server stopped during compaction stops at once, and the next start removes its files.
     assert_eq!(at_once(&mut admin, &[oid::COMPACT]), [success]);
     assert!(pando.stop().success());
     pando.serve();
@@ -354,7 +355,7 @@ fn without_room_it_is_refused_beforehand() {
     pando.serve();
     pando.admin().add(&people::unit("People")).expect_success();
     let answer = pando.run_on_node(&["compact"], &[]);
-    // Where files are limited instead, the file system has room.
+    // Where the size of files is limited instead, the file system has room.
     if disk.prefix()[0] == "nsenter" {
         answer
             .expect(1)

@@ -1,10 +1,10 @@
-//! Every clause of the standards as a test of its own name, against one running server.
+//! The clauses of the standards, each a test of its own name, against one running server.
 //!
-//! `PANDO_TEST_SUBJECT` picks the server (`pando`, `openldap`). A clause about something that slapd
-//! does not offer shows as ignored. On Pando it fails, unless [`LEFT_OUT`] has it, and so does an
-//! OID of `tests/announced.txt` that Pando no longer announces. Where slapd is known to do
-//! otherwise, its clause says why; if slapd passes it after all, that is reported, so that the list
-//! stays true.
+//! `PANDO_TEST_SUBJECT` picks the server (`pando`, `openldap`). A clause about a feature that slapd
+//! lacks shows as ignored. On Pando it fails, unless [`LEFT_OUT`] has it, and so does an OID of
+//! `tests/announced.txt` that Pando no longer announces. Where slapd is known to deviate, its
+//! clause gives the reason; if slapd passes it after all, that is reported, so that the list stays
+//! true.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,14 +18,14 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// Clauses that Pando does not pass yet, each with the reason.
 const OPEN: &[(&str, &str)] = &[];
 
-/// Clauses that mean nothing on the subject, and why.
+/// Clauses without meaning on the subject, each with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[(
     "rfc4511-4.14.1-starttls-has-no-value",
     "StartTLS is announced with a certificate only, and the subject has none",
 )];
 
-/// Every control, extended operation and feature that Pando has announced: `control 1.2.3`, a line
-/// each. No line is ever taken out.
+/// Every control, extended operation and feature that Pando has announced: a line `control 1.2.3`
+/// for each. Lines are never removed.
 const ANNOUNCED: &str = "tests/announced.txt";
 
 fn main() -> ExitCode {
@@ -98,8 +98,9 @@ fn examine(site: &Site, clause: &Clause, is_pando: bool) -> Result<(), Failed> {
     }
 }
 
-/// Pando announces all that it ever announced, and [`ANNOUNCED`] has all that it announces. With
-/// `PANDO_TEST_REWRITE` in the environment, missing lines are added to the file.
+/// Checks that Pando announces every OID that it ever announced, and that [`ANNOUNCED`] has all
+/// that it announces. With `PANDO_TEST_REWRITE` in the environment, missing lines are added to the
+/// file.
 fn announced(site: &Site) -> Result<(), Failed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
@@ -131,7 +132,7 @@ fn announced(site: &Site) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Names are file names and filters: they must be plain, and each stands for one clause.
+/// Names are file names and filters of clauses: they must be plain and unique.
 fn named_once() -> Result<(), Failed> {
     let mut ids: Vec<String> = conformance::clauses().into_iter().map(|it| it.id).collect();
     let count = ids.len();

@@ -1,4 +1,4 @@
-//! Many connections: what one costs, that all are taken in, and what happens beyond the limits.
+//! Many connections: the cost of each, their admission, and the refusal beyond the limits.
 
 use std::fs;
 use std::io::Read;
@@ -10,9 +10,9 @@ use kit::process::until;
 use kit::{ADMIN, Client, PASSWORD, PATIENCE, Pando, SUFFIX, people};
 use protocol::{ExtendedRequest, Request, ResultCode, Scope, oid};
 
-/// As many as run where a process may open 1,024 files: a client here has two.
+/// Number of connections that fit where a process may open 1,024 files: a client here uses two.
 const MANY: usize = 200;
-/// The most memory that an idle connection may take of the server, in bytes beside the kernel's.
+/// Memory of the server in bytes, beside the kernel's, that an idle connection may take at most.
 const BYTES_MAX: usize = 4096;
 
 fn node(settings: &str) -> Pando {
@@ -23,7 +23,7 @@ fn node(settings: &str) -> Pando {
     pando
 }
 
-/// Memory of a process that is no file.
+/// Returns the memory of a process that is not backed by files.
 fn anonymous_bytes(pid: u32) -> usize {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
     let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
@@ -31,7 +31,7 @@ fn anonymous_bytes(pid: u32) -> usize {
     kilobytes.expect("RssAnon in kB") * 1024
 }
 
-/// Connections that are bound and have searched once.
+/// Opens connections that have bound and searched once.
 fn used_connections(pando: &Pando, count: usize) -> Vec<Client> {
     let each = |_| {
         let mut client = Client::connect(pando.address());
@@ -46,8 +46,7 @@ fn used_connections(pando: &Pando, count: usize) -> Vec<Client> {
 #[test]
 fn an_idle_connection_costs_little() {
     let mut pando = node("");
-    // Memory grown by the first connections is not theirs alone: buffers, caches, the allocator's
-    // pages.
+    // The first connections also grow shared memory: buffers, caches, the allocator's pages.
     let first = used_connections(&pando, 50);
     let pid = pando.process().pid();
     let before = anonymous_bytes(pid);
@@ -63,7 +62,7 @@ fn an_idle_connection_costs_little() {
 #[test]
 fn connections_that_come_at_once_are_all_taken_in() {
     let pando = node("");
-    // Nobody waits for the server until all have come.
+    // All connections are opened before the first answer is read.
     let streams: Vec<TcpStream> = (0..MANY)
         .map(|_| TcpStream::connect(pando.address()).expect("the queue is longer than this"))
         .collect();
@@ -95,11 +94,11 @@ fn beyond_the_limit_clients_hear_why_and_the_log_hears_it_once() {
     process.wait_for("connections refused", |line| {
         line.contains("connections refused").then_some(())
     });
-    // One line for an interval, and this has not taken many of them.
+    // There is one line for an interval, and the test has not taken many of them.
     let lines = process.log().matches("connections refused").count();
     assert!(lines < 5, "{}", process.log());
     drop(first);
-    // The server sees in its own time that there is room again.
+    // The server notices free room with a delay.
     let deadline = Instant::now() + PATIENCE;
     let taken_in = || {
         let request = Request::Extended(ExtendedRequest {
@@ -120,7 +119,7 @@ fn a_client_that_asks_before_it_hears_still_hears_why() {
     let pando = node("total_max = 1");
     let first = used_connections(&pando, 1);
     let mut second = Client::connect(pando.address());
-    // May fail: the server has closed its side already.
+    // The write may fail: the server has closed its side already.
     second
         .send_raw(b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\x00\x80\x00")
         .ok();
@@ -146,13 +145,13 @@ fn a_client_that_is_gone_leaves_nothing_under_way() {
     person.name = format!("uid=ada,{SUFFIX}");
     admin.add(&person).expect_success();
     let mut gone = pando.admin();
-    // The answer stays unread, so that the connection breaks when it is closed.
+    // The answer stays unread, so that closing resets the connection.
     let request = Request::Extended(ExtendedRequest {
         name: oid::WHO_AM_I,
         value: None,
     });
     gone.send(&request, &[]);
-    // The others wait until the password is hashed.
+    // Other requests wait until the password is hashed.
     let password = Modification::replace("userPassword", &["a new one"]);
     gone.try_send_modify(&person.name, &[password], &[])
         .expect("sent");

@@ -5,7 +5,7 @@ use kit::process::until;
 use kit::{Client, Disk, Entry, Pando, SUFFIX, people, tools};
 use protocol::{ResultCode, Scope};
 
-/// A person with 8 KB of text.
+/// Returns a person with 8 KB of text.
 fn large(number: usize) -> Entry {
     let mut person = people::person(&format!("large{number}"));
     person.name = format!("uid=large{number},{SUFFIX}");
@@ -19,11 +19,11 @@ fn count(client: &mut Client) -> usize {
     found.names().len()
 }
 
-/// A served node on a file system that is filled in one way after the other.
+/// A served node on a file system that is filled in several ways.
 struct Node {
     pando: Pando,
     disk: Disk,
-    /// People that were acknowledged: all numbers below.
+    /// Number of acknowledged people: all smaller numbers exist.
     people: usize,
 }
 
@@ -59,8 +59,8 @@ impl Node {
         outcome.code == ResultCode::SUCCESS
     }
 
-    /// Writes until there is no room: the server lives, new connections read all, and writes come
-    /// back when what fills the disk is gone.
+    /// Writes until there is no room: the server lives, new connections read everything, and writes
+    /// work again when the disk has room.
     fn live_through(&mut self, filler: &str) {
         let mut client = self.pando.admin();
         let mut attempts = 0;
@@ -80,7 +80,7 @@ impl Node {
         self.read();
     }
 
-    /// On several connections at a time: each takes a place in the table of readers.
+    /// Writes on several connections at a time: each takes a slot in the table of readers.
     fn read(&mut self) {
         let mut clients: Vec<Client> = (0..4).map(|_| self.pando.client()).collect();
         for client in &mut clients {
@@ -105,7 +105,7 @@ impl Node {
         let prefix = self.disk.prefix();
         let words: Vec<&str> = prefix.iter().map(String::as_str).collect();
         let words = [&words, share].concat();
-        // btrfs frees what was removed a little later.
+        // btrfs frees removed blocks with a delay.
         until("the copy is made", || {
             let made = tools::run(words[0], &words[1..], "");
             (made.status == 0).then_some(())
@@ -125,11 +125,11 @@ fn a_node_lives_through_a_full_disk(kind: CopyOnWrite) {
     let Some(mut node) = Node::on(kind) else {
         return;
     };
-    // Somebody else takes the room, at once and to the last byte.
+    // Another program takes the room, at once and to the last byte.
     node.disk.fill("others");
     node.read();
     node.live_through("others");
-    // After a restart, orderly or not, on a disk that is full already.
+    // The server restarts, in an orderly way or not, on a disk that is full already.
     for crashed in [false, true] {
         node.disk.fill("others");
         node.restart(crashed);

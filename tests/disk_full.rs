@@ -1,10 +1,10 @@
-//! A full disk: writes are refused with a clear code, reads go on, writes resume with room.
+//! A full disk: writes are refused with a clear code, reads go on, and writes work again with room.
 
 use kit::process::until;
 use kit::{Client, Disk, Entry, Outcome, Pando, SUFFIX, people, tools};
 use protocol::{ResultCode, Scope};
 
-/// A person with 8 KB of text, so that a small disk is soon full.
+/// Returns a person with 8 KB of text, so that a small disk is soon full.
 fn large(number: usize) -> Entry {
     let mut person = people::person(&format!("large{number}"));
     person.name = format!("uid=large{number},{SUFFIX}");
@@ -42,7 +42,7 @@ fn writes_stop_and_resume_reads_go_on() {
     assert_refused_clearly(&refusal);
     assert!(acknowledged > 100, "only {acknowledged} entries fit");
 
-    // Refused writes leave nothing, on this connection or another.
+    // Refused writes change nothing, on this connection or another.
     for number in acknowledged..acknowledged + 20 {
         let mut other = pando.admin();
         assert_refused_clearly(&other.add(&large(number)));
@@ -69,8 +69,8 @@ fn writes_stop_and_resume_reads_go_on() {
     pando.assert_clean();
 }
 
-/// The log has one line a minute however many updates are refused, and a few megabytes are enough
-/// to go on.
+/// The log gets one line a minute, however many updates are refused, and a few megabytes suffice to
+/// go on.
 #[test]
 fn little_room_is_enough_and_the_log_stays_short() {
     let disk = Disk::of(120);
@@ -92,7 +92,7 @@ fn little_room_is_enough_and_the_log_stays_short() {
     }
     let log = pando.process().log();
     assert_eq!(log.matches("no space left").count(), 1, "{log}");
-    // Of the filler's 16 MB three are given back.
+    // Three of the filler's 16 MB are freed.
     let filler = disk.path().join("filler").to_string_lossy().into_owned();
     let prefix = disk.prefix();
     let words = ["truncate", "-s", "13M", &filler];
@@ -105,8 +105,8 @@ fn little_room_is_enough_and_the_log_stays_short() {
     pando.assert_clean();
 }
 
-/// A server that is started on a full disk answers reads and refuses writes, says so in one line,
-/// and takes writes as soon as there is room: after an orderly stop, and after a crash that left a
+/// A server started on a full disk answers reads, refuses writes, logs that in one line, and
+/// accepts writes as soon as there is room: after an orderly stop, and after a crash that left a
 /// log to be executed again.
 #[test]
 fn a_server_starts_on_a_full_disk() {
@@ -128,7 +128,7 @@ fn a_server_starts_on_a_full_disk() {
         disk.fill("rest");
         pando.serve();
         let log = pando.process().log();
-        // A log that has been executed again is removed, and gives room back.
+        // The log is removed after recovery, which frees room.
         let said = usize::from(!crashed);
         assert_eq!(log.matches("no space left").count(), said, "{log}");
         disk.fill("more");
@@ -146,7 +146,7 @@ fn a_server_starts_on_a_full_disk() {
     pando.assert_clean();
 }
 
-/// An import that finds no room says where, and how to go on.
+/// An import without room names the place and the remedy.
 #[test]
 fn an_import_says_that_there_is_no_space() {
     let disk = Disk::new();
@@ -162,7 +162,7 @@ fn an_import_says_that_there_is_no_space() {
     // The estimate may be too high: it only warns.
     let warned = pando.run_on_node(&["import"], &[&*file]).expect(1);
     warned.says("the import needs about 3").says("free");
-    // The size of a compressed file's content is not known before.
+    // The size of a compressed file's content is not known in advance.
     tools::run("gzip", &[&*file], "").expect(0);
     let answer = pando.run_on_node(&["import"], &[&format!("{file}.gz")]);
     assert_eq!(answer.status, 1, "{}", answer.err);
@@ -177,7 +177,7 @@ fn an_import_says_that_there_is_no_space() {
     pando.assert_clean();
 }
 
-/// An import that cannot fit is refused before anything is made.
+/// An import that cannot fit is refused before any file is made.
 #[test]
 fn an_import_without_room_is_refused_before_it_begins() {
     let disk = Disk::new();
@@ -205,8 +205,8 @@ fn an_import_without_room_is_refused_before_it_begins() {
     pando.assert_clean();
 }
 
-/// A backup by rotation is refused before it writes anything, and keeps those before it. There is
-/// room for it, but not for the server beside it.
+/// A backup by rotation without room is refused before it writes, and keeps earlier ones. The disk
+/// has room for the backup, but not for the server beside it.
 #[test]
 fn a_backup_is_refused_when_room_is_short() {
     let disk = Disk::of(144);
@@ -230,7 +230,7 @@ fn a_backup_is_refused_when_room_is_short() {
             .collect();
         tools::run(all[0], &all[1..], "").expect(0).out
     };
-    // The rest of an interrupted backup is removed first, but that is not enough.
+    // Files of an interrupted backup are removed first, which is not enough.
     let partial = format!("{to}/20250101000000Z.partial");
     inside(&["mkdir", &partial]);
     let filler = format!("{to}/filler");

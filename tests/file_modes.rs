@@ -1,4 +1,5 @@
-//! Files and folders are for their owner alone, whatever the umask, and whoever made them wider.
+//! Modes of files and folders: for their owner alone, whatever the umask, also when they were wider
+//! before.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,14 +12,14 @@ use kit::{Pando, SUFFIX, Secure, ldif, pando, people};
 
 const NOT_OWNER: u32 = 0o077;
 
-/// Files and folders below a folder with what their modes grant to the group and to others.
+/// Returns files and folders below a folder with the mode bits of the group and of others.
 fn open_to_others(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("our own folder") {
             let path = entry.expect("an entry").path();
-            // A running server makes and removes files.
+            // A running server creates and removes files meanwhile.
             let Ok(metadata) = path.symlink_metadata() else {
                 continue;
             };
@@ -49,7 +50,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A node under umask 000 that keeps changes.
+/// Makes a node under umask 000 that keeps changes.
 fn keeping() -> Pando {
     let pando = Pando::init_under("000");
     assert_closed(&pando);
@@ -60,7 +61,7 @@ fn keeping() -> Pando {
     pando
 }
 
-/// Everything that is done beside a server.
+/// Runs all subcommands that work beside a server.
 fn beside_the_server(pando: &Pando, path: &dyn Fn(&str) -> String) {
     let done = |subcommand: &[&str], args: &[&str]| {
         pando.run_on_node(subcommand, args).expect(0);
@@ -122,7 +123,7 @@ const TEMPLATE: &str = "branch: dc=example,dc=com\nobjectClass: dcObject\n\
 const WRONG: &str = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\n\
     o: Example\ndc: example\n\ndn: ou=Wrong,dc=example,dc=com\nobjectClass: nothingOfThat\n";
 
-/// Sorted runs, what waits and the new database of an import stand on the disk while it goes on.
+/// Files of an import in progress: sorted runs, waiting entries and the new database.
 #[test]
 fn an_import_that_goes_on_keeps_its_files_closed() {
     let pando = Pando::init_under("000");
@@ -136,7 +137,7 @@ fn an_import_that_goes_on_keeps_its_files_closed() {
         .current_dir(pando.folder.path());
     let (input, mut output) = std::io::pipe().expect("a pipe");
     let mut import = Running::start_reading("import", &mut command, Stdio::from(input));
-    // Read before its parent: it waits in a file.
+    // The entry comes before its parent, so it waits in a file.
     let early = people::person("early");
     let people = people::unit("People");
     let base = format!(

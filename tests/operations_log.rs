@@ -1,4 +1,4 @@
-//! The log's lines about operations: nothing but failed binds, or one line for each.
+//! The log of operations: only failed binds, or one line for each operation.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use kit::process::until;
 use kit::{Client, PASSWORD, Pando, SUFFIX, people};
 use protocol::{ResultCode, Scope};
 
-/// A node with the sample people, served as `log` says.
+/// Serves a node with the sample people and this `log` setting.
 fn served(log: &str) -> Pando {
     let mut pando = Pando::init();
     set(&pando, log);
@@ -25,7 +25,7 @@ fn set(pando: &Pando, log: &str) {
     fs::write(pando.node().join("pando.toml"), settings).expect("written");
 }
 
-/// The first line of the log that has all of `parts`, once it is there.
+/// Waits for a line of the log with all of `parts`, and returns the first.
 fn line(pando: &mut Pando, parts: &[&str]) -> String {
     until(&format!("a line with {parts:?}"), || {
         let log = pando.process().log();
@@ -147,7 +147,7 @@ fn failed_binds_are_logged_always_and_not_without_end() {
     for _ in 0..300 {
         pando.client().bind("uid=no,dc=one", "wrong");
     }
-    // A line after the flood says how many were left out.
+    // A line after the flood gives the number of lines left out.
     until("the number of lines left out", || {
         pando.client().bind("uid=no,dc=one", "wrong");
         pando.process().log().contains("left_out=").then_some(())
@@ -206,7 +206,7 @@ fn who_does_not_read_the_log_holds_nobody_up() {
             break address;
         }
     };
-    // More lines than fit into the pipe and the queue, which nobody reads.
+    // There are more lines than fit into the pipe and the queue, and no process reads them.
     let mut client = Client::connect(address);
     for _ in 0..6_000 {
         let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &["1.1"]);

@@ -1,5 +1,5 @@
-//! Backups and exports through pipes: what comes out at the other end is whole, or nothing is, and
-//! a pipe that breaks is told at both ends.
+//! Backups and exports through pipes: the output is complete or refused, and a broken pipe is
+//! reported at both ends.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use kit::tools::{self, Answer};
 use kit::{Disk, Pando, people};
 use rustix::process::Signal;
 
-/// A node with some hundred people, not served.
+/// Makes a node with some hundred people, not served.
 fn node() -> Pando {
     let pando = Pando::init();
     let mut entries = vec![people::unit("People")];
     entries.extend((0..400_u64).map(|number| {
         let mut person = people::person(&format!("user{number}"));
-        // So that neither an export nor a backup fits into a pipe.
+        // The entries are large, so that neither an export nor a backup fits into a pipe.
         let noise: String = (0..40_u64)
             .map(|at| {
                 format!(
@@ -38,8 +38,8 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Runs a script in the folder of the node, with `$pando` and in it a folder `node`; a pipe fails
-/// when any part of it does.
+/// Runs a script in the folder of the node, with `$pando` set and the node in `node`; a pipe fails
+/// when any command of it does.
 fn script(pando: &Pando, script: &str) -> Answer {
     let mut command = Command::new("timeout");
     command
@@ -57,7 +57,7 @@ fn with_input(pando: &Pando, args: &[&str], input: &[u8]) -> Answer {
     let mut command = Command::new("timeout");
     command
         .args(["--kill-after=5", "120", "bash", "-c"])
-        // Through a pipe, as a stream comes.
+        // The input comes through a pipe.
         .arg("cat \"$0\" | \"$pando\" \"$@\"")
         .arg(file)
         .args(args)
@@ -68,7 +68,7 @@ fn with_input(pando: &Pando, args: &[&str], input: &[u8]) -> Answer {
     answer
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let name = |it: fs::DirEntry| it.file_name().to_string_lossy().into_owned();
@@ -81,7 +81,7 @@ fn export_of(pando: &Pando, node: &str) -> String {
     pando.run(&["export", node]).expect(0).out
 }
 
-/// A backup as one file.
+/// Returns a backup as one file.
 fn single(pando: &Pando) -> Vec<u8> {
     pando
         .run_on_node(&["backup", "--single"], &["single.zst"])
@@ -105,7 +105,7 @@ fn a_new_server_is_made_of_a_stream() {
         |node: &str| fs::read(pando.folder.join(node).join("pando.toml")).expect("there");
     assert_eq!(settings("new"), settings("node"));
     pando.run(&["check", "new"]).expect(0);
-    // Of one that is served, to no matter where.
+    // The node is served, and the destination varies.
     pando.serve();
     let pipe = "\"$pando\" backup node - --single | tee kept | \"$pando\" verify -";
     script(&pando, pipe).expect(0).says("no problem found");
@@ -151,7 +151,7 @@ fn a_stream_that_is_not_whole_leaves_nothing() {
     for missing in [1, 9, 700] {
         refused(&whole[..whole.len() - missing], "expected ");
     }
-    // Somewhere in the data, in the checksum of zstd, in the settings, in lengths, in the mark.
+    // Damaged are the data, the checksum of zstd, the settings, lengths, and the final mark.
     let end = whole.len();
     let frame = (0..end - 8)
         .rev()
@@ -162,16 +162,16 @@ fn a_stream_that_is_not_whole_leaves_nothing() {
         damaged[at] ^= 1;
         refused(&damaged, "");
     }
-    // Another database with this manifest.
+    // The manifest belongs to another database.
     let changed = [&zstd_of(b"no database at all"), &whole[frame..]].concat();
     refused(&changed, "the file is damaged");
-    // A database that is there is not touched, and the stream not even read.
+    // An existing database is not touched, and the stream is not even read.
     let existing = with_input(&pando, &["restore", "-", "node"], &whole).expect(1);
     existing.says("expected a node without a database");
     with_input(&pando, &["restore", "-", "new"], &whole).expect(0);
 }
 
-/// A frame of zstd with one block, which is not compressed.
+/// Returns a frame of zstd with one uncompressed block.
 fn zstd_of(content: &[u8]) -> Vec<u8> {
     let length = content.len() as u8;
     let block = (u32::from(length) << 3 | 1).to_le_bytes();
@@ -278,7 +278,7 @@ fn a_pipe_that_is_closed_is_told() {
     ] {
         closed(args);
     }
-    // The status of a pipe is the first thing that went wrong in it.
+    // The status of a pipe is that of the first failure in it.
     let answer = script(&pando, "\"$pando\" export node | head -c 10");
     answer.expect(1).says("the output was closed");
     assert!(
@@ -299,7 +299,7 @@ fn nothing_but_the_export_goes_to_standard_output() {
         let pipe = format!("\"$pando\" export node -o - --compress {how} 2>/dev/null | {tool}");
         assert_eq!(script(&pando, &pipe).expect(0).out, export);
     }
-    // A name says how a file is compressed, unless something else is said.
+    // The file name selects the compression by default.
     to(&["-o", "plain.zst", "--compress", "none"]);
     assert_eq!(pando.folder.read("plain.zst"), export);
 }
@@ -323,7 +323,7 @@ fn compressed_streams_are_imported() {
     }
 }
 
-/// A tool that every machine has stands for any that encrypts a stream.
+/// A tool of every machine stands for a program that encrypts a stream.
 #[test]
 fn exports_and_backups_go_through_a_tool_that_encrypts() {
     let pando = node();
@@ -344,7 +344,7 @@ fn exports_and_backups_go_through_a_tool_that_encrypts() {
     let pipe = format!("{tool} -d <backup.enc | \"$pando\" restore - restored");
     script(&pando, &pipe).expect(0);
     assert_eq!(export_of(&pando, "restored"), export);
-    // The wrong key.
+    // The key is wrong.
     pando.folder.write("key", "another one\n");
     let answer = script(&pando, &pipe.replace("restored", "other"));
     answer

@@ -1,4 +1,4 @@
-//! Postfix asks for mailboxes and aliases through its LDAP maps, with a schema file of OpenLDAP's.
+//! Postfix looks up mailboxes and aliases through its LDAP maps, with an OpenLDAP schema file.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ fn add_all(client: &mut Client, entries: impl Iterator<Item = Entry>) {
     }
 }
 
-/// Writes a map definition as Postfix's `ldap_table(5)` describes it.
+/// Writes a map definition as described in Postfix's `ldap_table(5)`.
 fn map(folder: &Folder, subject: &Subject, name: &str, result: &str) -> PathBuf {
     let address = subject.address();
     folder.write(
@@ -74,7 +74,7 @@ fn map(folder: &Folder, subject: &Subject, name: &str, result: &str) -> PathBuf 
     )
 }
 
-/// `postmap -q -`: looks up every key and returns the lines `key<TAB>value`.
+/// Runs `postmap -q -` for every key and returns the lines `key<TAB>value`.
 fn look_up(config: &Path, map: &Path, keys: &str) -> Vec<String> {
     let config = config.to_string_lossy().into_owned();
     let map = format!("ldap:{}", map.display());
@@ -133,7 +133,7 @@ fn ten_thousand_mailboxes_and_aliases() {
     // An alias has no mailbox, and a mailbox is no alias.
     tools::postmap(config, &mailboxes, "alias7@example.com").expect(1);
     tools::postmap(config, &aliases, "box7@example.com").expect(1);
-    // Characters that a filter must escape.
+    // These characters must be escaped in a filter.
     tools::postmap(config, &mailboxes, "*@example.com").expect(1);
     tools::postmap(config, &mailboxes, "box7)(mailid=*@example.com").expect(1);
 }

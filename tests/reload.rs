@@ -1,4 +1,4 @@
-//! Settings and certificates that are read again while the server serves.
+//! Settings and certificates that a serving node reads again.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ fn set(pando: &Pando, settings: &str) {
     fs::write(path, format!("{listen}{settings}")).expect("written");
 }
 
-/// A node with three people, served as `settings` say.
+/// Serves a node with three people and these settings.
 fn served(settings: &str) -> Pando {
     let mut pando = Pando::init();
     set(&pando, settings);
@@ -62,7 +62,7 @@ fn a_hangup_reads_the_settings_again() {
                 .then(|| line.to_owned())
         });
     assert!(said.contains("changed: connections, limits"), "{said}");
-    // Connections from before keep their limits; new ones have the new limits.
+    // Older connections keep their limits; new ones have the new limits.
     assert_eq!(search(&mut before), ResultCode::SUCCESS);
     let mut after = pando.client();
     assert_eq!(search(&mut after), ResultCode::SIZE_LIMIT_EXCEEDED);
@@ -87,7 +87,7 @@ fn reload_tells_what_has_changed_and_what_waits() {
     changed
         .says("changed: log.level, allow_cleartext_binds")
         .says("after a restart: threads");
-    // Until then it is said again.
+    // Until then the line is repeated.
     reload(&pando).expect(0).says("after a restart: threads");
     drop(pando.client());
     set(&pando, "[threads]\nserving = 3\n");
@@ -166,16 +166,16 @@ fn a_certificate_is_read_again_at_once_and_a_wrong_one_is_refused() {
     assert_ne!(part(&before), part(&shown()));
 }
 
-/// The certificate in what `openssl s_client` prints.
+/// Returns the certificate in the output of `openssl s_client`.
 fn part(text: &str) -> &str {
     let at = text.find("-----BEGIN CERTIFICATE").expect("a certificate");
     &text[at..text.find("-----END CERTIFICATE").expect("its end")]
 }
 
-/// The request Who am I? (RFC 4532) with message id 1.
+/// The encoded request Who am I? (RFC 4532) with message id 1.
 const WHO_AM_I: [u8; 32] = *b"\x30\x1e\x02\x01\x01\x77\x19\x80\x171.3.6.1.4.1.4203.1.11.3";
 
-/// A closed log does not matter: the stop is as orderly as any.
+/// A closed log has no effect: the stop is orderly all the same.
 #[test]
 fn a_closed_standard_error_does_not_end_the_stop() {
     let pando = Pando::init();

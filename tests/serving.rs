@@ -1,4 +1,4 @@
-//! Life of a server: TLS, paging across restarts, an orderly end.
+//! Life of a server: TLS, paging across restarts, an orderly stop.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use protocol::{OwnedControl, ResultCode, Scope};
 const PAGED_RESULTS: &str = "1.2.840.113556.1.4.319";
 const NOTICE_OF_DISCONNECTION: &str = "1.3.6.1.4.1.1466.20036";
 
-/// A node with `count` people directly below the suffix.
+/// Serves a node with `count` people directly below the suffix.
 fn node(count: usize) -> Pando {
     let pando = Pando::init();
     let text: String = (0..count)
@@ -30,7 +30,7 @@ fn node(count: usize) -> Pando {
     pando
 }
 
-/// One page of the people, and the cookie for the next.
+/// Returns one page of the people, and the cookie for the next.
 fn page(client: &mut Client, cookie: &[u8]) -> (Found, Vec<u8>) {
     let mut value = Vec::new();
     ber::put_nested(&mut value, ber::SEQUENCE, |out| {
@@ -68,7 +68,7 @@ fn paging_goes_on_after_a_restart_and_on_other_connections() {
     let mut names = Vec::new();
     let mut cookie = Vec::new();
     loop {
-        // A new connection for each page; a crash in the middle.
+        // Each page is read on a new connection, with a crash between two.
         let mut client = pando.client();
         let (found, next) = page(&mut client, &cookie);
         found.outcome.clone().expect_success();
@@ -126,7 +126,7 @@ fn forged_cookies_are_refused() {
     }
     let (found, _) = page(&mut client, b"short");
     assert!(found.outcome.code != ResultCode::SUCCESS, "{found:?}");
-    // The connection and the true cookie are still good.
+    // The connection and the real cookie are still valid.
     assert_eq!(page(&mut client, &cookie).0.entries.len(), 7);
 }
 
@@ -152,7 +152,7 @@ fn a_stopping_server_says_so_and_finishes_writes() {
     assert!(pando.export().contains("ou=Last"));
 }
 
-/// A tool that trusts one certificate only.
+/// Returns a tool that trusts one certificate only.
 fn trusting(certificate: &PathBuf, url: &str, args: &[&str]) -> Answer {
     let mut command = Command::new("timeout");
     command.args(["60", "ldapwhoami", "-H", url]).args(args);
@@ -175,7 +175,7 @@ fn tls_from_the_first_byte_and_on_request() {
         .expect(0)
         .says(kit::ADMIN);
     trusting(&certificate, &plain, &bind).expect(0);
-    // SASL PLAIN is for protected connections only; it works over both kinds of TLS.
+    // SASL PLAIN requires a protected connection; it works over both kinds of TLS.
     let who = format!("dn:{}", kit::ADMIN);
     let sasl = [
         "-Q",
@@ -192,7 +192,7 @@ fn tls_from_the_first_byte_and_on_request() {
     trusting(&certificate, &plain, &[&["-ZZ"], &sasl[..]].concat()).expect(0);
     let refused = trusting(&certificate, &plain, &sasl);
     assert_ne!(refused.status, 0, "{refused:?}");
-    // A client that does not know the certificate goes away, and nobody minds.
+    // A client that does not trust the certificate disconnects, without effect on the server.
     let stranger = Tools::admin(&secure).run("ldapwhoami", &[], "");
     assert_ne!(stranger.status, 0, "{stranger:?}");
     trusting(&certificate, &secure, &bind).expect(0);

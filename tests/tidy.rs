@@ -1,7 +1,7 @@
 //! The house rules of STYLE.md that a machine can check, as tests.
 //!
-//! A rule that does not fit somewhere gets a line in `EXCEPTIONS` with its reason, so that every
-//! departure is a visible, reviewed difference.
+//! A file that must break a rule gets a line in `EXCEPTIONS` with the reason, so that every
+//! exception is visible in review.
 
 #[path = "tidy/documents.rs"]
 mod documents;
@@ -14,14 +14,14 @@ mod sources;
 #[path = "tidy/tree.rs"]
 mod tree;
 
-/// (rule, path below the repository or `path:function`, reason).
+/// Exceptions: rule, path below the repository or `path:function`, and reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[(
     "banned-call",
     "tests/tidy/sources.rs",
     "the list of banned calls has to spell them",
 )];
 
-/// Gathers what is wrong, so that one run names everything.
+/// Collects violations, so that one run reports all.
 struct Findings {
     rule: &'static str,
     lines: Vec<String>,
@@ -35,7 +35,7 @@ impl Findings {
         }
     }
 
-    /// Notes a violation at `place` unless an exception stands for it.
+    /// Notes a violation at `place` unless it has an exception.
     fn add(&mut self, place: &str, what: impl AsRef<str>) {
         let excused = EXCEPTIONS.iter().any(|(rule, at, _)| {
             *rule == self.rule && (*at == place || place.starts_with(&format!("{at}:")))

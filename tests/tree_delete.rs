@@ -1,6 +1,6 @@
-//! Tree delete of 60,000 entries with others at work: it is answered at once, everybody sees all or
-//! nothing, writes go on, followers are told of every entry, and a crash in the middle of the
-//! clearing up changes nothing of that.
+//! Tree delete of 60,000 entries beside other clients: it is answered at once, every client sees
+//! all or nothing, writes go on, followers hear of every entry, and a crash during reclaiming
+//! changes nothing of that.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,17 +19,17 @@ use protocol::{DeleteRequest, MessageId, OwnedControl, Request, ResultCode, Scop
 const TOP: &str = "ou=Old,dc=example,dc=com";
 const UNITS: usize = 60;
 const PEOPLE: usize = 60_000;
-/// With the units and the top.
+/// Number of entries of the subtree, with the units and the top.
 const SUBTREE: usize = PEOPLE + UNITS + 1;
-/// Entries beside: the suffix and somebody who is written to.
+/// Number of other entries: the suffix and a person that is written to.
 const OTHERS: usize = 2;
-/// The longest time that a write may wait while the subtree is reclaimed, in a build without
+/// Longest time that a write may wait while the subtree is reclaimed, in a build without
 /// optimisation on a loaded machine.
 const WRITE_TAKES_MAX: Duration = Duration::from_secs(5);
 /// The log line that ends the removal.
 const REMOVED: &str = "the entries of deleted subtrees are removed";
 
-/// A node with the subtree, not served.
+/// Makes a node with the subtree, not served.
 fn node() -> Pando {
     let pando = Pando::init();
     let mut ldif = String::from("version: 1\n");
@@ -71,7 +71,7 @@ fn tree_delete(client: &mut Client) -> Duration {
     begun.elapsed()
 }
 
-/// How many of three people far apart there are, and of the top.
+/// Returns how many exist of three people far apart and of the top.
 fn seen(client: &mut Client) -> (usize, bool) {
     let filter = "(|(uid=p0)(uid=p30000)(uid=p59999))";
     let found = client.search(SUFFIX, Scope::WholeSubtree, filter, &["1.1"]);
@@ -79,11 +79,11 @@ fn seen(client: &mut Client) -> (usize, bool) {
     (found.entries.len(), top.outcome.code == ResultCode::SUCCESS)
 }
 
-/// Everything is there or nothing is, and what is gone does not come back.
+/// Checks that everything or nothing is there, and that deleted entries do not return.
 fn watch(mut client: Client, done: &AtomicBool) -> usize {
     let (mut gone, mut looks) = (false, 0);
     while !done.load(Ordering::SeqCst) {
-        // Two searches: the subtree may go between them.
+        // The state is read by two searches: the subtree may be deleted between them.
         let (people, top) = seen(&mut client);
         assert!(people == 3 || people == 0 && !top, "{people} {top}");
         assert!(!gone || people == 0, "{people} came back");
@@ -100,7 +100,7 @@ fn watch(mut client: Client, done: &AtomicBool) -> usize {
     looks
 }
 
-/// Writes one after the other; returns how many, and what the slowest took.
+/// Writes one after another; returns the number of writes, and the time of the slowest.
 fn write_on(mut client: Client, done: &AtomicBool) -> (usize, Duration) {
     let (mut writes, mut slowest) = (0, Duration::ZERO);
     while !done.load(Ordering::SeqCst) {
@@ -137,7 +137,7 @@ fn sync(client: &mut Client, mode: SyncMode, cookie: Option<&str>) -> MessageId 
 
 type Ids = BTreeSet<[u8; 16]>;
 
-/// Takes what a provider says: what there is, what is gone, and the cookie that ends it.
+/// Receives a provider's messages: present entries, deleted entries, and the final cookie.
 fn take(client: &mut Client, id: MessageId, there: &mut Ids, gone: &mut Ids) -> Option<String> {
     let (of, event) = client.receive();
     assert_eq!(of, id);
@@ -183,7 +183,8 @@ fn take(client: &mut Client, id: MessageId, there: &mut Ids, gone: &mut Ids) -> 
     }
 }
 
-/// UUIDs present and deleted that a provider reports until the next cookie, and that cookie.
+/// Returns the UUIDs present and deleted that a provider reports up to the next cookie, and that
+/// cookie.
 fn until_cookie(client: &mut Client, id: MessageId) -> (Ids, Ids, String) {
     let (mut there, mut gone) = (Ids::new(), Ids::new());
     loop {
@@ -247,7 +248,7 @@ fn sixty_thousand_entries_go_at_once() {
     assert!(took < WRITE_TAKES_MAX && slowest < WRITE_TAKES_MAX);
     assert!(writes > 20, "{writes} writes");
 
-    // The followers were told of each entry, by its UUID and by its name.
+    // The followers heard of each entry, by its UUID and by its name.
     let (_, gone, _) = until_cookie(&mut follower, sync_id);
     assert_eq!(gone.len(), SUBTREE);
     there.retain(|it| !gone.contains(it));
@@ -266,8 +267,8 @@ fn sixty_thousand_entries_go_at_once() {
         assert!(names.insert(entry.name), "told twice");
     }
 
-    // The room is used again, once a checkpoint has let go of it, as stopping does. Each add takes
-    // some 20 pages, which come back with the next checkpoint.
+    // Freed pages are reused once a checkpoint has released them, as stopping does. Each add
+    // replaces some 20 pages, which the next checkpoint frees.
     assert!(pando.stop().success());
     pando.serve();
     let mut admin = pando.admin();
@@ -302,7 +303,7 @@ fn crashes_change_nothing_of_it() {
         let mut client = pando.admin();
         assert_eq!(seen(&mut client), (0, !crash));
         if crash {
-            // The name is used again while most of the old entries are still there.
+            // The name is used again while most of the old entries are still stored.
             client.add(&people::unit("Old")).expect_success();
             assert_eq!(
                 client.read(TOP).expect("new").values("numSubordinates"),
@@ -311,7 +312,7 @@ fn crashes_change_nothing_of_it() {
             pando.kill();
             pando.assert_clean();
         } else {
-            // A client that was away is told of each entry, before or after it is removed for good.
+            // A client that was away hears of each entry, before or after it is removed for good.
             let id = sync(&mut client, SyncMode::RefreshOnly, Some(&cookie));
             let (added, gone, _) = until_cookie(&mut client, id);
             assert_eq!((added.len(), gone.len()), (1, SUBTREE));

@@ -1,4 +1,4 @@
-//! `pando conformance` against a served node: what it prints, how it ends, what it leaves.
+//! `pando conformance` against a served node: its output, exit status, and leftover entries.
 
 use kit::{ADMIN, PASSWORD, Pando, SUFFIX};
 use protocol::Scope;

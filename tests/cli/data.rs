@@ -1,4 +1,4 @@
-//! `import`, `export`, `generate`, `bench`.
+//! The subcommands `import`, `export`, `generate`, `bench`.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,7 +98,7 @@ fn import_rejects_bad_entries_with_line_and_reason() {
         rejects.lines().any(|line| line.starts_with('#')),
         "reasons are comments: {rejects}"
     );
-    // Mended, it can be imported as it is.
+    // The mended file can be imported as it is.
     let mended = rejects
         .replace("noSuchType", "title")
         .replace("uid: bad\n", "cn: b\nsn: b\n");
@@ -121,9 +121,9 @@ fn the_rejects_file_can_be_imported_where_it_is() {
         .write("some.ldif", entry("one", "wrong") + &entry("two", "wrong"));
     shell.pando(&["import", "node", "some.ldif"]).expect(1);
     let (first, second) = ("node/pando-rejects.ldif", "node/pando-rejects-2.ldif");
-    // An import that fails has none of its own.
+    // A failed import leaves no database.
     shell.pando(&["import", "node", "nowhere.ldif"]).expect(1);
-    // One of them is mended.
+    // One of the mistakes is mended.
     let mend =
         |text: &str| text.replacen("objectClass: wrong", "objectClass: organizationalUnit", 1);
     let mended = mend(&shell.folder.read(first));
@@ -140,7 +140,7 @@ fn the_rejects_file_can_be_imported_where_it_is() {
     assert!(shell.folder.join(first).exists());
     let exported = shell.pando(&["export", "node"]).expect(0);
     assert_eq!(exported.entries().len(), 3);
-    // Asked for, it is refused before anything is removed.
+    // The import is refused before any old file is removed.
     let args = ["import", "node", "some.ldif", "--rejects", "./some.ldif"];
     one_line(shell.pando(&args), 2, &["--rejects ./some.ldif"]);
     assert!(shell.folder.join("some.ldif").exists());
@@ -227,7 +227,7 @@ fn generated_and_imported_templates_agree() {
     assert_eq!(ldif::content(&exported), ldif::content(&ldif::parse(&text)));
 }
 
-/// Entries as their first value of an attribute, sorted.
+/// Returns the first value of an attribute of each entry, sorted.
 fn firsts(text: &str, attribute: &str) -> Vec<String> {
     let entries = ldif::parse(text).into_iter();
     let values = entries.filter_map(|it| it.texts(attribute).into_iter().next());
@@ -288,7 +288,7 @@ fn values_from_files_are_read_only_when_asked_for() {
         shell.pando(&["export", "node"]).expect(0).entries().len(),
         3
     );
-    // In a template paths may be relative to it.
+    // Paths in a template may be relative to it.
     let template = "branch: ou=made,dc=example,dc=com\ndescription:< file:the motto\n";
     shell.folder.write("made.template", template);
     let refused = shell.pando(&["generate", "made.template"]);
@@ -387,7 +387,7 @@ fn bench_checks_responses_and_reports() {
             .starts_with('{')
     );
     assert!(pando.folder.read("report.html").contains("<svg"));
-    // A search that finds nothing is a failure, and the exit status says so.
+    // A search without results is a failure, which the exit status reports.
     let args = [
         "bench",
         "search",

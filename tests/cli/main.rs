@@ -1,6 +1,6 @@
-//! The subcommands as a person types them: what they print, how they end, what they say about
-//! mistakes. Exit status 2 is for what cannot be meant, 1 for what failed; either comes with one
-//! line that says what was expected, what came and what to do.
+//! The subcommands as typed in a shell: output, exit status, and messages about mistakes. Exit
+//! status 2 is for invalid arguments, 1 for failures; either comes with one line that gives the
+//! expected and the actual state, and the remedy.
 
 mod conformance;
 mod data;
@@ -17,7 +17,7 @@ use std::process::Command;
 use kit::tools::{self, Answer};
 use kit::{Folder, Pando, SUFFIX};
 
-/// A folder to stand in, and the program.
+/// A working folder, and the program.
 struct Shell {
     folder: Folder,
 }
@@ -63,7 +63,7 @@ impl Shell {
     }
 }
 
-/// Ends with `status` and one line that contains every one of `parts`.
+/// Checks the exit status, and for one line that contains all of `parts`.
 #[track_caller]
 fn one_line(answer: Answer, status: i32, parts: &[&str]) {
     let answer = answer.expect(status);
@@ -156,7 +156,7 @@ fn demo_shows_commands_that_work() {
         .collect();
     assert!(shown.len() >= 4, "{log}");
     for command in shown {
-        // The program is in no folder of PATH: `make demo` runs it by its path.
+        // No folder of PATH has the program: `make demo` runs it by its path.
         let answer = tools::run("sh", &["-c", command], "").expect(0);
         let finds = answer.out.contains("dn:") || answer.out.contains("operations");
         assert!(finds, "{command} shows nothing: {answer:?}");
@@ -164,7 +164,7 @@ fn demo_shows_commands_that_work() {
     assert!(demo.stop().success());
 }
 
-/// A node with the sample people in it, not served.
+/// Makes a node with the sample people, not served.
 fn node_with_people() -> Pando {
     let pando = Pando::init();
     let people: String = kit::people::sample().iter().map(kit::ldif::print).collect();

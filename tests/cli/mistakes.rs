@@ -1,4 +1,4 @@
-//! Mistakes that people make, and the messages about them.
+//! Common mistakes of users, and the messages about them.
 
 use kit::SUFFIX;
 
@@ -61,7 +61,7 @@ fn init_in_the_wrong_place() {
         "nowhere",
     ];
     one_line(shell.pando(&missing), 1, &["nowhere"]);
-    // No terminal to ask on.
+    // There is no terminal for a prompt.
     one_line(
         shell.pando(&["init", "new", "--suffix", SUFFIX]),
         2,

@@ -1,11 +1,11 @@
-//! `init`, `serve`, `passwd`, `schema`, `index`, `check`.
+//! The subcommands `init`, `serve`, `passwd`, `schema`, `index`, `check`.
 
 use kit::tools::{Answer, Tools};
 use kit::{Pando, SUFFIX};
 
 use super::{Shell, one_line};
 
-/// Sets a password with `pando passwd`; the administrator's when nobody is named.
+/// Sets a password with `pando passwd`, by default the administrator's.
 #[track_caller]
 fn set_password(pando: &Pando, whose: &[&str], password: &str) {
     let file = pando.folder.write("new", format!("{password}\n"));
@@ -14,19 +14,19 @@ fn set_password(pando: &Pando, whose: &[&str], password: &str) {
     pando.run_on_node(&["passwd"], &args).expect(0);
 }
 
-/// Where the node listens on this machine.
+/// Returns the URL at which the node listens on this machine.
 fn socket_url(pando: &Pando) -> String {
     let socket = pando.node().join("ldapi");
     format!("ldapi://{}", socket.to_string_lossy().replace('/', "%2F"))
 }
 
-/// A bind with a SASL mechanism: who one is then.
+/// Binds with a SASL mechanism and returns the authorization identity.
 fn sasl_bind(url: &str, mechanism: &str, more: &[&str]) -> Answer {
     let args = [&["-Q", "-Y", mechanism, "-H", url][..], more].concat();
     kit::tools::run("ldapwhoami", &args, "")
 }
 
-/// The root DSE must name the mechanism.
+/// Checks that the root DSE names the mechanism.
 #[track_caller]
 fn is_offered(url: &str, mechanism: &str) {
     let root = ["-b", "", "-s", "base", "supportedSASLMechanisms"];
@@ -128,7 +128,7 @@ fn users_bind_with_plain_on_the_socket() {
         pando.admin().add(&entry).expect_success();
     }
     let url = socket_url(&pando);
-    // libldap leaves PLAIN out unless told.
+    // libldap excludes PLAIN by default.
     let bind = |name: &str, password: &str| {
         sasl_bind(&url, "PLAIN", &["-O", "none", "-U", name, "-w", password])
     };
@@ -139,7 +139,7 @@ fn users_bind_with_plain_on_the_socket() {
     is_offered(&url, "PLAIN");
 }
 
-/// Debian's Cyrus SASL speaks for the user.
+/// Binds through Debian's Cyrus SASL.
 #[test]
 fn users_bind_with_scram() {
     let mut pando = Pando::init();
@@ -169,7 +169,7 @@ fn users_bind_with_scram() {
         for (name, password) in [("ada", "wrong"), ("edsger", "secret"), ("nobody", "secret")] {
             bind(name, password).expect(49);
         }
-        // A simple bind is checked against the same value.
+        // A simple bind is verified against the same value.
         pando.client().bind(&ada, "secret").expect_success();
         let refused = pando.client().bind(&ada, "wrong");
         refused.expect(protocol::ResultCode::INVALID_CREDENTIALS);
@@ -192,7 +192,7 @@ fn schema_is_shown_and_extended() {
         .pando(&["schema", "show", "node", "maildrop"])
         .expect(0)
         .says("'maildrop'");
-    // Adding a schema file again is no mistake.
+    // Adding a schema file again succeeds.
     shell.pando(&["schema", "add", "node", schema]).expect(0);
     shell.folder.write(
         "other.schema",
@@ -243,7 +243,7 @@ fn indexes_come_and_go() {
         .pando(&["index", "status", "node"])
         .expect(0)
         .says("equality,substring");
-    // Kinds are added to those that there are, and go one by one.
+    // Kinds are added to the present ones, and dropped one by one.
     let kinds = |now: &str| {
         let status = shell.pando(&["index", "status", "node"]).expect(0).out;
         let mut lines = status.lines();
@@ -306,7 +306,7 @@ fn an_index_is_built_while_it_serves() {
     let rule = "dn: cn=number,cn=rules,cn=config\nobjectClass: pandoUnique\n\
                 pandoUniqueAttribute: employeeNumber\n";
     tools.run("ldapadd", &[], rule).expect(0);
-    // Built anew, it is as right, and nobody goes without it meanwhile.
+    // A rebuilt index is complete, and searches use it meanwhile.
     pando
         .run_on_node(&["index", "rebuild"], &["employeeNumber"])
         .expect(0);

@@ -1,10 +1,10 @@
-//! Every option stands in docs/reference/command-line.md, and nothing else does.
+//! Options of the command line: help and docs/reference/command-line.md list the same ones.
 
 use std::collections::BTreeSet;
 
 use super::Shell;
 
-/// A subcommand and one of its options as help and page spell it: `-o, --output FILE`.
+/// A subcommand and one of its options as spelled in help and page: `-o, --output FILE`.
 type Found = BTreeSet<(String, String)>;
 
 #[test]
@@ -29,14 +29,14 @@ fn the_reference_page_has_every_option() {
     );
 }
 
-/// The help of a subcommand, an option a line.
+/// Returns the help of a subcommand, with each option on one line.
 fn help(shell: &Shell, command: &[String]) -> String {
     let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
     words.push("-h");
     shell.pando(&words).expect(0).out
 }
 
-/// The subcommands below one, as the words to type.
+/// Returns the subcommands below a subcommand, as words to type.
 fn subcommands(shell: &Shell, command: &[String]) -> Vec<Vec<String>> {
     let text = help(shell, command);
     let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1);
@@ -63,7 +63,7 @@ fn options(shell: &Shell, command: &[String]) -> Found {
     names.map(|name| (command.clone(), name)).collect()
 }
 
-/// Options on the page, below a heading for each subcommand.
+/// Returns the options on the page, below a heading for each subcommand.
 fn on_page(page: &str) -> Found {
     let mut command = "";
     let mut found = Found::new();

@@ -1,8 +1,8 @@
-//! Every schema file of Debian's packages around LDAP is built in or added, in any order; a
-//! contradiction costs the definition that makes it and nothing else.
+//! Every schema file of Debian's packages around LDAP is built in or can be added, in any order; a
+//! contradiction excludes only the definition that makes it.
 //!
 //! The files come out of the packages, which `tests/schemas/install` fetches into the target
-//! folder; no text of theirs is in this repository.
+//! folder; the repository contains no text of theirs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,7 +93,7 @@ const PACKAGES: [(&str, &[&str]); 10] = [
     ),
 ];
 
-/// Definitions that are left out, each with a reason that the program gives.
+/// Definitions left out, each with the reason that the program gives.
 const LEFT_OUT: [(&str, &str); 7] = [
     (
         "dsee.schema:96",
@@ -110,7 +110,7 @@ const LEFT_OUT: [(&str, &str); 7] = [
     ("msuser.schema", "memberOf (1.2.840.113556.1.2.102)"),
 ];
 
-/// All files. `smbldap-tools` brings none of its own.
+/// All schema files. `smbldap-tools` has none of its own.
 fn files() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/schemas");
     let of = |&(package, paths): &(&str, &'static [&'static str])| {
@@ -129,7 +129,7 @@ fn files() -> Vec<String> {
     files
 }
 
-/// The published definitions, each as its words in order: lists may be in any.
+/// Returns the published definitions, each as its words in order, since lists may be in any order.
 fn published(shell: &Shell) -> BTreeSet<Vec<String>> {
     let shown = shell.pando(&["schema", "show", "node"]).expect(0).out;
     let words = |line: &str| {
@@ -186,7 +186,7 @@ fn every_schema_file_of_debian_is_built_in_or_added() {
         again.out
     );
 
-    // One at a time, backwards; those of GOsa need each other, so twice.
+    // Files are added one at a time, backwards; those of GOsa need each other, so twice.
     let apart = Shell::with_node();
     let of_gosa = files.iter().filter(|it| it.contains("/gosa/"));
     for file in files.iter().rev().chain(of_gosa) {
@@ -230,7 +230,7 @@ fn a_contradiction_costs_one_definition() {
         shell.pando(&add).expect(1).out,
         "cars.schema: nothing new\n"
     );
-    // The file says otherwise: what it said is replaced, and stays when the file says no more.
+    // The file changes the mark: it is replaced, and stays when the file no longer has one.
     let wider =
         format!("attributetype ( 1.3.6.1.4.1.32473.7.1 NAME ( 'plate' 'licencePlate' ) {TEXT} )\n");
     shell.folder.write("cars.schema", &wider);
@@ -244,7 +244,7 @@ fn a_contradiction_costs_one_definition() {
     shell
         .pando(&["schema", "show", "node", "vehicle"])
         .expect(0);
-    // Another file widens what the first one says.
+    // Another file widens the definition of the first one.
     shell.folder.write(
         "more.schema",
         "objectclass ( 1.3.6.1.4.1.32473.7.2 NAME 'vehicle' AUXILIARY MAY ( plate $ owner ) )\n",

@@ -1,4 +1,4 @@
-//! Attributes that look like secrets are named before anybody can read them.
+//! Warnings about attributes that look secret and are not, before clients can read them.
 
 use kit::{Pando, SUFFIX};
 use protocol::Scope;
@@ -48,7 +48,7 @@ fn an_import_names_what_looks_like_a_secret() {
 
     let wrong = pando.run_on_node(&["schema", "secret"], &["acmeSecrt"]);
     wrong.expect(1).says("acmeSecrt");
-    // Before the node is served, and while it is.
+    // Both before the node is served, and while it is.
     let marked = pando.run_on_node(&["schema", "secret"], &["acmeSecret"]);
     marked.expect(0).says("acmeSecret");
     pando.serve();

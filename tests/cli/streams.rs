@@ -113,7 +113,7 @@ fn sockets_are_connected_to_beside_standard_input() {
             .expect(0);
         std::fs::read(shell.folder.join("part")).expect("generated")
     };
-    // What comes first is not below what comes later, whoever is faster.
+    // Entries of the first source are not below those of a later one, whichever is faster.
     let parts = [generated("1", "1000"), generated("1000", "3001")];
     let unit = "dn: ou=People,dc=example,dc=com\nobjectClass: organizationalUnit\nou: People\n";
     let listeners = ["one", "two"]

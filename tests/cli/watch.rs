@@ -1,11 +1,11 @@
-//! `status`: of nodes that are served, that are not, and of servers elsewhere.
+//! `status` of served nodes, of stopped nodes, and of other servers.
 
 use kit::{ADMIN, PASSWORD, Pando};
 use serde_json::Value;
 
 use super::one_line;
 
-/// The JSON that `pando status` prints.
+/// Returns the JSON that `pando status` prints.
 fn status(pando: &Pando, args: &[&str], exit: i32) -> Value {
     let args = [&["status", "--format", "json"], args].concat();
     let answer = pando.run(&args).expect(exit);
@@ -36,7 +36,8 @@ fn a_served_node_says_what_it_does() {
         assert!(text.out.contains(part), "{part} in {}", text.out);
     }
     let node = pando.node().to_string_lossy().into_owned();
-    // The client's connection, and that of the command that asks: the one before is gone soon.
+    // Connections are the client's and that of the present command; the previous command's closes
+    // soon.
     let json = kit::process::until("two connections and three binds are counted", || {
         let json = status(&pando, &[&node], 0);
         let binds = json["operations"]["bind"]["completed"].as_u64();
@@ -65,7 +66,7 @@ fn writes_and_lost_clients_are_counted_to_the_end() {
     for round in 0..20 {
         let mut client = pando.admin();
         let entry = kit::people::person(&format!("p{round}"));
-        // Gone before it hears.
+        // The client disconnects before it gets the answer.
         client.try_send_add(&entry, &[]).expect("sent");
     }
     kit::process::until("all operations have ended", || {
@@ -93,7 +94,7 @@ fn a_node_that_nobody_serves_says_so() {
     let json = status(&pando, &[&node], 3);
     assert_eq!(json["served"], false);
     assert!(json["database"]["entries"].as_u64() > Some(0));
-    // After a crash nothing is touched.
+    // After a crash the command changes no files.
     pando.serve();
     pando
         .admin()

@@ -52,7 +52,7 @@ fn update(client: &mut Client, sequence_number: u32, requests: Vec<Request<'_>>)
     client.extended(oid::BULK_UPDATE, Some(&value))
 }
 
-/// The failed updates of a response.
+/// Returns the failed updates of a response.
 fn failures(outcome: Outcome) -> Vec<(u32, LdapResult)> {
     let outcome = outcome.expect(ResultCode::OTHER);
     assert_eq!(outcome.name.as_deref(), Some(oid::BULK_UPDATE_RESPONSE));
@@ -61,7 +61,7 @@ fn failures(outcome: Outcome) -> Vec<(u32, LdapResult)> {
     response.expect("the value decodes").results
 }
 
-/// An entry's name and its encoded attributes.
+/// Name and encoded attributes of an entry.
 struct Person {
     name: String,
     attributes: Vec<Vec<u8>>,
@@ -115,7 +115,7 @@ fn updates_are_applied_in_their_order_each_for_itself() {
     let outcome = outcome.expect_success();
     assert_eq!(outcome.name.as_deref(), Some(oid::BULK_UPDATE_RESPONSE));
     assert_eq!(outcome.value, None);
-    // The second has failed before it is ordered, the third when it is executed.
+    // The second update fails before it is ordered, the third when it is executed.
     let delete = |entry| Request::Delete(DeleteRequest { entry });
     let outcome = update(
         &mut admin,
@@ -215,7 +215,7 @@ fn what_is_out_of_order_or_malformed_changes_nothing() {
         early.diagnostic.contains("sequence number 1, got 2"),
         "{early:?}"
     );
-    // One of two updates cannot be read: none is applied, and the number is used up.
+    // One of two updates cannot be decoded: none is applied, and the sequence number is used up.
     let mut junk = update_value(1, vec![a.add(), b.add()]);
     let at = junk
         .windows(6)

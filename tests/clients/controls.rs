@@ -1,4 +1,4 @@
-//! `ldapsearch -E` and `-e`: controls of searches and binds as Debian's tools send them.
+//! `ldapsearch -E` and `-e`: controls of searches and binds as sent by Debian's tools.
 
 use kit::tools::Tools;
 use kit::{ADMIN, Entry, Pando, SUFFIX, Subject};
@@ -7,7 +7,7 @@ use protocol::{OwnedControl, Scope, oid};
 
 use super::{ADA, EDSGER, GRACE, code};
 
-/// A group with ada, grace and somebody who is not there.
+/// Adds a group with ada, grace and a member that does not exist.
 fn with_group() -> Subject {
     let subject = Subject::with_people();
     let members = [ADA, GRACE, "uid=gone,ou=People,dc=example,dc=com"];
@@ -19,7 +19,7 @@ fn with_group() -> Subject {
     subject
 }
 
-/// Standard output with its comments, where the tool shows response controls.
+/// Returns standard output with its comments, where the tool shows response controls.
 fn commented(tools: &Tools, args: &[&str]) -> String {
     let mut all = vec!["-o", "ldif_wrap=no", "-b", SUFFIX];
     all.extend(args);
@@ -62,7 +62,7 @@ fn sorting_and_views() {
     assert_eq!(order(&numbers), [ADA, GRACE, EDSGER]);
     let paged = ["-E", "!sss=sn", "-E", "!pr=1/noprompt"];
     assert_eq!(order(&paged), [ADA, EDSGER, GRACE]);
-    // The tool asks for the window behind this one, where the list has ended.
+    // The tool requests the window behind this one, at the end of the list.
     let view = [
         "-b",
         SUFFIX,
@@ -131,7 +131,7 @@ fn current_reads_and_account_usability() {
     assert!(!out.contains("1.3.6.1.4.1.42.2.27.9.5.8"), "{out}");
 }
 
-/// The control for somebody, as 389 Directory Server's clients send it.
+/// Returns the control for a subject, as sent by clients of 389 Directory Server.
 fn rights_of(identity: &str) -> String {
     format!("!1.3.6.1.4.1.42.2.27.9.5.2=:{identity}")
 }
@@ -172,7 +172,7 @@ fn effective_rights() {
         .out;
     assert!(out.contains("\nentryLevelRights: vadn\n"), "{out}");
 
-    // As Sun, OpenDJ and the UnboundID SDK ask, with the rules.
+    // The control has the rules, as sent by Sun, OpenDJ and the UnboundID SDK.
     let out = ask(&admin, &of_ada, &["aclRights", "aclRightsInfo"])
         .expect(code::SUCCESS)
         .out;
@@ -186,7 +186,7 @@ fn effective_rights() {
         assert!(out.contains(&format!("\n{line}\n")), "{line} in {out}");
     }
 
-    // The values of `member` are links, which do not stand in the entry itself.
+    // The values of `member` are links, which are not stored in the entry row.
     let group = format!("dn: cn=staff,{SUFFIX}\nobjectClass: groupOfNames\nmember: {ADA}\n");
     admin.add(&group).expect(code::SUCCESS);
     let rights = rights_of(&of_ada);
@@ -195,7 +195,7 @@ fn effective_rights() {
     let out = out.expect(code::SUCCESS).out;
     assert!(out.contains("member:rsc"), "{out}");
 
-    // Others may ask about themselves.
+    // Users may ask about themselves.
     let ada = Tools::bound(&subject.url(), ADA, "ada");
     let out = ask(&ada, &of_ada, &["1.1"]).expect(code::SUCCESS).out;
     assert!(
@@ -240,7 +240,7 @@ fn session_tracking() {
     assert_eq!(found.len(), 1);
 }
 
-/// A client's session tracking text is quoted: it cannot look like a line of the server's.
+/// The log quotes a client's session tracking text: it cannot look like a line of the server's.
 #[test]
 fn tracked_sessions_stand_in_the_log() {
     let mut pando = Pando::init();

@@ -1,4 +1,4 @@
-//! Dynamic entries (RFC 2589) over the wire: they end by themselves, unless they are refreshed.
+//! Dynamic entries (RFC 2589) over the wire: they expire unless they are refreshed.
 
 use kit::client::{Entry, Modification, Outcome};
 use kit::process::until;
@@ -68,7 +68,7 @@ fn a_refresh_keeps_it() {
     assert_eq!(granted, 600);
     let left = ttl_s(&mut admin, MEETING);
     assert!((500..=601).contains(&left), "{left}");
-    // It was refreshed while its first end passed.
+    // The entry was refreshed before its first end.
     let (outcome, _) = refresh(&mut admin, MEETING, 1);
     outcome.expect_success();
     let (outcome, _) = refresh(&mut admin, MEETING, 3_600);
@@ -159,7 +159,7 @@ fn ends_survive_a_restart_and_go_upwards() {
     std::fs::write(pando.node().join("pando.toml"), settings).expect("the node's folder");
     pando.serve_as_configured();
     let mut admin = pando.admin();
-    // Both end in the same second; the lower one has to go first.
+    // Both expire in the same second; the lower one must be removed first.
     admin.add(&meeting(None)).expect_success();
     let below = "cn=agenda,cn=meeting,dc=example,dc=com";
     admin

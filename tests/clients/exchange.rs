@@ -1,5 +1,5 @@
-//! All members of a group are exchanged for others, more than one request can hold: in as many
-//! steps as it takes, and for everybody else in one.
+//! Replacement of all members of a group by more than one request can hold: in several steps, which
+//! other clients see as one.
 
 use kit::client::{Entry, Modification};
 use kit::{Client, Pando, SUFFIX};
@@ -37,7 +37,7 @@ fn members_are_exchanged_as_a_whole_or_not_at_all() {
     admin.add(&group("staff", "cn=old")).expect_success();
     let old = Some(vec!["cn=old".to_owned()]);
     for given_up in [true, false] {
-        // In slices, under another name.
+        // New members are added in slices, under another name.
         admin.add(&group("next", "cn=0")).expect_success();
         for slice in 0..5 {
             let names: Vec<String> = (1..500).map(|it| format!("cn={slice} {it}")).collect();

@@ -1,6 +1,6 @@
-//! `ldapwhoami`, `ldappasswd` and `ldapexop`.
+//! The tools `ldapwhoami`, `ldappasswd` and `ldapexop`.
 //!
-//! The last two say the result code in words and exit with 1, whatever it is.
+//! The last two print the result code as text and always exit with 1 on failure.
 
 use kit::tools::Tools;
 use kit::{ADMIN, Subject};
@@ -34,7 +34,7 @@ fn password_of_oneself() {
     let wrong = ada
         .run("ldappasswd", &["-a", "wrong", "-s", "new"], "")
         .expect(1);
-    // RFC 3062 leaves the code open: unwillingToPerform here, invalidCredentials elsewhere.
+    // RFC 3062 leaves the code open: unwillingToPerform here, invalidCredentials on other servers.
     assert!(
         wrong.out.contains("(53)") || wrong.out.contains("(49)"),
         "{wrong:?}"

@@ -1,4 +1,4 @@
-//! Debian's LDAP tools against a running server: every operation and its usual failures.
+//! Debian's LDAP tools against a running server: every operation and its common failures.
 //!
 //! The exit status of a tool is the LDAP result code, so each test reads like RFC 4511 appendix A.
 
@@ -53,7 +53,7 @@ const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";
 const GRACE: &str = "uid=grace,ou=People,dc=example,dc=com";
 const EDSGER: &str = "uid=edsger,ou=People,dc=example,dc=com";
 
-/// `ldapsearch -b suffix filter`, for the DNs it finds.
+/// Runs `ldapsearch -b suffix filter` and returns the DNs found.
 fn names(tools: &Tools, filter: &str) -> Vec<String> {
     let answer = tools
         .search(&["-b", SUFFIX, filter, "1.1"])
@@ -67,7 +67,7 @@ fn names(tools: &Tools, filter: &str) -> Vec<String> {
     names
 }
 
-/// One entry as the administrator sees it.
+/// Returns one entry as read by the administrator.
 fn read(tools: &Tools, name: &str) -> kit::Entry {
     let answer: Answer = tools
         .search(&["-b", name, "-s", "base"])

@@ -1,4 +1,4 @@
-//! Names at the edges: the root, naming contexts below others, spellings, descriptions that select.
+//! Names at the edges: the root, nested naming contexts, spellings, descriptions that select.
 
 use kit::client::Modification;
 use kit::{Folder, Pando, SUFFIX, people};
@@ -7,7 +7,7 @@ use protocol::{ExtendedRequest, Request, ResultCode, Scope, oid};
 
 const BELOW: &str = "ou=partners,dc=example,dc=com";
 
-/// A node with one naming context below another.
+/// Serves a node with one naming context below another.
 fn contexts() -> Pando {
     let suffixes = ["--suffix", SUFFIX, "--suffix", BELOW];
     let mut pando = Pando::init_in(Folder::new(), &suffixes);
@@ -64,7 +64,7 @@ fn a_write_to_the_root_is_refused_and_costs_its_neighbours_nothing() {
         name: oid::PASSWORD_MODIFY,
         value: Some(&value),
     });
-    // Sent at once, so that they may come into one group.
+    // The requests are sent at once, so that they may be committed as one group.
     let refused = admin.send(&modify, &[]);
     let added = admin.session().send_add(&unit, &[]).expect("sent");
     let refused = admin.try_finish(refused).expect("an answer").outcome;
@@ -97,7 +97,7 @@ fn a_naming_context_below_another_is_searched_with_it() {
     assert_eq!(found(Scope::BaseObject, SUFFIX), [SUFFIX]);
     assert_eq!(found(Scope::WholeSubtree, BELOW), [BELOW, &ada.name]);
     assert_eq!(found(Scope::SingleLevel, &unit), [""; 0]);
-    // In order, and in pages, too.
+    // Sorting and paging work, too.
     let sorted = pando.tools().search(&["-b", SUFFIX, "-E", "sss=ou", "1.1"]);
     assert_eq!(sorted.expect(0).entries().len(), 4);
     let paged = pando
@@ -141,7 +141,7 @@ fn names_are_written_as_rfc_4514_does() {
     assert!(admin.read(&written).is_none());
     let found = admin.search(SUFFIX, Scope::SingleLevel, "(ou=f)", &["1.1"]);
     assert_eq!(found.only().name, format!("ou=f,{SUFFIX}"));
-    // Exported entries are imported as they were.
+    // Exported entries are imported unchanged.
     pando.stop();
     let exported = pando.export();
     let again = Pando::init_in(Folder::new(), &["--suffix", SUFFIX, "--no-base"]);

@@ -1,4 +1,4 @@
-//! Password policies, as OpenLDAP's tools show them.
+//! Password policies, used with OpenLDAP's tools.
 
 use kit::process::until;
 use kit::tools::{Answer, Tools};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use super::{ADA, GRACE, code, read};
 
 const POLICY: &str = "cn=default,ou=Policies,dc=example,dc=com";
-/// Asks for the response control.
+/// Option that requests the response control.
 const ASK: [&str; 2] = ["-e", "ppolicy"];
 
-/// A server whose default policy has these settings, and two people with passwords.
+/// Starts a server whose default policy has these settings, and two people with passwords.
 fn with_policy(settings: &str) -> Subject {
     let subject = Subject::with_people();
     let policy = format!(
@@ -30,7 +30,7 @@ fn with_policy(settings: &str) -> Subject {
     subject
 }
 
-/// The administrator sets a password, hashed fast so that many tries cost little.
+/// Sets a password as the administrator, with a fast hash so that many attempts cost little.
 fn set(subject: &Subject, dn: &str, password: &str) {
     let change =
         format!("dn: {dn}\nchangetype: modify\nreplace: userPassword\nuserPassword: {password}\n");
@@ -49,7 +49,7 @@ fn failures_lock_an_account_and_the_administrator_unlocks_it() {
     for guess in ["a", "b"] {
         bind(&subject, ADA, guess).expect(code::INVALID_CREDENTIALS);
     }
-    // A success begins anew.
+    // A success resets the count.
     bind(&subject, ADA, "right").expect(code::SUCCESS);
     for guess in ["c", "d", "e"] {
         bind(&subject, ADA, guess).expect(code::INVALID_CREDENTIALS);
@@ -90,7 +90,7 @@ fn the_same_wrong_password_counts_once() {
     }
     bind(&subject, ADA, "right").expect(code::SUCCESS);
     noted(&subject, ADA, ("pwdFailureTime", 0));
-    // It is one of the guesses of this account, not of others.
+    // The password is one of the wrong ones tried on this account, not on others.
     set(&subject, GRACE, "right");
     bind(&subject, GRACE, "old").expect(code::INVALID_CREDENTIALS);
     bind(&subject, GRACE, "older").expect(code::INVALID_CREDENTIALS);
@@ -107,7 +107,7 @@ fn compares_of_passwords_are_held_against_the_policy() {
     let outcome = compare(&subject, ADA, "right").expect(ResultCode::COMPARE_FALSE);
     assert_eq!(outcome.control(oid::PASSWORD_POLICY), None);
     noted(&subject, ADA, ("pwdFailureTime", 2));
-    // A scheme whose check is slow.
+    // The scheme is slow to verify.
     let modern = "{ARGON2}$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$\
                   wrongwrongwrongwrongwrongwrongwrongwrongwro";
     set(&subject, GRACE, modern);
@@ -122,7 +122,7 @@ fn after_a_failure_no_password_is_taken_for_a_while() {
     let subject = with_policy("pwdMinDelay: 1\npwdMaxDelay: 3600\n");
     set(&subject, ADA, "right");
     bind(&subject, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
-    // How long the machine takes is not known: so far at least one wait was one second.
+    // The machine's speed is unknown: at least one of the waits so far took one second.
     let began = Instant::now();
     while bind(&subject, ADA, "right").status != code::SUCCESS {
         assert!(began.elapsed() < Duration::from_secs(30), "it never ends");
@@ -131,12 +131,12 @@ fn after_a_failure_no_password_is_taken_for_a_while() {
     set(&slow, ADA, "right");
     bind(&slow, ADA, "wrong").expect(code::INVALID_CREDENTIALS);
     bind(&slow, ADA, "right").expect(code::INVALID_CREDENTIALS);
-    // A new password ends it.
+    // A new password ends the lock.
     set(&slow, ADA, "new");
     bind(&slow, ADA, "new").expect(code::SUCCESS);
 }
 
-/// A compare of a password by the administrator, who asks what the policy says.
+/// Compares a password as the administrator, who requests the policy control.
 fn compare(subject: &Subject, dn: &str, password: &str) -> kit::Outcome {
     let mut admin = subject.admin();
     let asked = [protocol::OwnedControl::new(oid::PASSWORD_POLICY, false)];
@@ -191,7 +191,7 @@ fn a_password_warns_expires_and_has_grace() {
 fn a_reset_password_is_good_for_being_changed() {
     let subject = with_policy("pwdMustChange: TRUE\n");
     set(&subject, ADA, "reset");
-    // It is the question after the bind that is refused.
+    // The request after the bind is refused.
     bind(&subject, ADA, "reset")
         .expect(1)
         .says("Password must be changed");
@@ -207,7 +207,7 @@ fn a_reset_password_is_good_for_being_changed() {
 #[test]
 fn new_passwords_are_held_against_the_policy() {
     let subject = with_policy("pwdCheckQuality: 2\npwdMinLength: 6\npwdInHistory: 2\n");
-    // The administrator may.
+    // The administrator may set the password.
     set(&subject, ADA, "short");
     let change = |old: &str, new: &str| {
         let own = Tools::bound(&subject.url(), ADA, old);
@@ -288,7 +288,7 @@ fn an_entry_whose_policy_is_not_there_has_none() {
     assert!(read_all(&subject, ADA).texts("pwdFailureTime").is_empty());
 }
 
-/// Waits until the attribute has so many values: attempts are noted after their answers.
+/// Waits until the attribute has so many values: attempts are recorded after their answers.
 fn noted(subject: &Subject, dn: &str, (attribute, count): (&str, usize)) {
     until(&format!("{attribute} has {count} values"), || {
         let values = read_all(subject, dn).texts(attribute).len();
@@ -296,13 +296,13 @@ fn noted(subject: &Subject, dn: &str, (attribute, count): (&str, usize)) {
     });
 }
 
-/// The entry with its operational attributes.
+/// Returns the entry with its operational attributes.
 fn read_all(subject: &Subject, dn: &str) -> kit::Entry {
     let answer = subject.tools().search(&["-b", dn, "-s", "base", "+"]);
     answer.expect(code::SUCCESS).entries().remove(0)
 }
 
-/// Makes a password old: its time is long ago.
+/// Makes a password old by setting its time to the past.
 fn aged(subject: &Subject, dn: &str) {
     let old = format!(
         "dn: {dn}\nchangetype: modify\nreplace: pwdChangedTime\npwdChangedTime: 20200101000000Z\n"

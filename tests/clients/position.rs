@@ -1,4 +1,4 @@
-//! Positions: reading what one wrote, wherever it is read.
+//! Positions: a client reads its own writes on any connection.
 
 use kit::client::Modification;
 use kit::{ADMIN, Outcome, PASSWORD, Pando, SUFFIX};
@@ -17,7 +17,7 @@ fn of(outcome: &Outcome) -> Position {
     Position::decode(value).expect("it is one")
 }
 
-/// Writes, and says where that stands.
+/// Writes, and returns the position of the write.
 fn write(pando: &Pando, text: &str) -> Position {
     let change = [Modification::replace("description", &[text])];
     let outcome = pando.admin().modify_with(SUFFIX, &change, &asked(None));
@@ -65,7 +65,7 @@ fn a_position_outlives_the_process_and_belongs_to_one_directory() {
     assert!(refused.diagnostic.contains(&words), "{refused}");
 }
 
-/// A write that finds everything as it is to be is successful and has no place of its own.
+/// A write that changes nothing is successful and has no position of its own.
 #[test]
 fn what_changes_nothing_is_where_the_directory_is() {
     let pando = Pando::start();

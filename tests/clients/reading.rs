@@ -1,4 +1,4 @@
-//! `ldapsearch` and `ldapcompare`.
+//! The tools `ldapsearch` and `ldapcompare`.
 
 use kit::tools::Tools;
 use kit::{SUFFIX, Subject, people};
@@ -52,7 +52,7 @@ fn filters_of_every_kind() {
     check("(noSuchAttribute=1)", &[]);
     check("(!(noSuchAttribute=1))", &[]);
     check("(|(noSuchAttribute=1)(uid=ada))", &[ADA]);
-    // A supertype stands for its subtypes.
+    // A supertype covers its subtypes.
     check("(name=Ada)", &[ADA]);
     // RFC 4526.
     check(
@@ -102,7 +102,7 @@ fn attribute_selection() {
     assert_eq!(attributes(&["mail", "SN"]), ["mail", "sn"]);
     assert_eq!(attributes(&["1.1"]), [""; 0]);
     assert_eq!(attributes(&["noSuchAttribute", "mail"]), ["mail"]);
-    // RFC 4511 §4.5.1.8: subtypes of what was asked for.
+    // RFC 4511 §4.5.1.8: subtypes of the requested types are returned.
     assert_eq!(attributes(&["name"]), ["cn", "givenname", "sn"]);
     // RFC 4529.
     assert_eq!(
@@ -269,7 +269,7 @@ fn assertion_control() {
     };
     assert_eq!(search("!assert=(uid=ada)"), code::SUCCESS);
     assert_eq!(search("!assert=(uid=grace)"), code::ASSERTION_FAILED);
-    // A critical control that the server does not know must be refused.
+    // A critical control unknown to the server must be refused.
     let unknown = search("!1.2.3.4.5.6.7.8.9");
     assert_eq!(unknown, code::UNAVAILABLE_CRITICAL_EXTENSION);
 }

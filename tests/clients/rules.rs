@@ -1,4 +1,4 @@
-//! Rules for values, set up and used with OpenLDAP's tools.
+//! Rules for values, configured and used with OpenLDAP's tools.
 
 use kit::{SUFFIX, Subject};
 

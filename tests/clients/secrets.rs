@@ -1,4 +1,4 @@
-//! Rights to read: secrets under every name, and a directory that is closed to strangers.
+//! Rights to read: secrets under any of their names, and a directory closed to anonymous clients.
 
 use super::{ADA, SUFFIX, code};
 use kit::Subject;

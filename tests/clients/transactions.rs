@@ -13,7 +13,7 @@ use protocol::{
 
 mod refusals;
 
-/// The feature that says a client may choose identifiers.
+/// Feature by which a client may choose identifiers.
 const CHOSEN_IDENTIFIERS: &str = "2.25.264386329193173027935752912657775087103.5.1";
 
 fn served() -> (Pando, Client) {
@@ -71,7 +71,7 @@ fn name(uid: &str) -> String {
     person(uid).name
 }
 
-/// Everything up to the answer of `last`: results by message id, and the notices.
+/// Receives messages up to the answer of `last`: results by message id, and the notices.
 fn answers(client: &mut Client, last: MessageId) -> (BTreeMap<MessageId, Outcome>, Vec<Outcome>) {
     let (mut results, mut notices) = (BTreeMap::new(), Vec::new());
     while !results.contains_key(&last) {
@@ -98,7 +98,7 @@ fn updates_are_applied_together_and_not_before() {
     admin
         .modify_with(&name("a"), &change, &control)
         .expect_success();
-    // Only what is committed is seen, also by the client itself.
+    // Only committed updates are visible, also to the client itself.
     assert!(!is_there(&mut admin, &name("a")));
     assert!(!is_there(&mut other, &name("b")));
     let outcome = end(&mut admin, &transaction, true).expect_success();
@@ -106,7 +106,7 @@ fn updates_are_applied_together_and_not_before() {
     let a = other.read(&name("a")).expect("it is committed");
     assert_eq!(a.text("sn"), "Changed");
     assert!(is_there(&mut other, &name("b")));
-    // The identifier is gone.
+    // The identifier is no longer valid.
     end(&mut admin, &transaction, true).expect(ResultCode::UNWILLING_TO_PERFORM);
     admin
         .add_with(&person("c"), &control)
@@ -143,7 +143,7 @@ fn transactions_side_by_side_do_not_touch_each_other() {
     let all: Vec<Vec<u8>> = (0..20).map(|_| start(&mut admin)).collect();
     for round in 0..3 {
         for (number, transaction) in all.iter().enumerate() {
-            // Every third wants a name twice, which cannot be.
+            // Every third transaction adds a name twice, which fails.
             let number = number.to_string();
             let uid = match round {
                 2 if number.ends_with('3') => format!("t{number}r0"),
@@ -154,7 +154,7 @@ fn transactions_side_by_side_do_not_touch_each_other() {
                 .expect_success();
         }
     }
-    // All ends in one segment, so that they are likely to share a commit.
+    // All end requests are in one segment, so that they are likely to share a commit.
     let mut last = 0;
     for (number, transaction) in all.iter().enumerate() {
         let value = end_value(transaction, number != 7);
@@ -288,7 +288,7 @@ fn passwords_in_a_transaction_are_hashed_and_kept_in_order() {
     );
     let mut own = pando.client();
     own.bind(&name("p"), "second").expect_success();
-    // Password Modify is an update too, and its answer has the password that was made.
+    // Password Modify is an update too, and its answer has the generated password.
     let transaction = start(&mut admin);
     let mut value = Vec::new();
     protocol::extended::PasswordModifyRequest {
@@ -301,7 +301,7 @@ fn passwords_in_a_transaction_are_hashed_and_kept_in_order() {
         name: oid::PASSWORD_MODIFY,
         value: Some(&value),
     });
-    // Without waiting: the end comes while the old password is being checked.
+    // The client does not wait: the end comes while the old password is verified.
     admin.send(&request, &[part_of(&transaction)]);
     let ending = end_value(&transaction, true);
     let ending = ExtendedRequest {
@@ -332,7 +332,7 @@ fn identifiers_of_the_client_need_no_round_trip() {
         encoded("sn", "S"),
         encoded("cn", "c"),
     ];
-    // Two transactions in one segment; the second is doomed by its first update.
+    // Two transactions are in one segment; the first update of the second is refused.
     let mut bytes = Vec::new();
     let mut id = 1_000;
     let mut put = |request: &Request<'_>, controls: &[OwnedControl]| {

@@ -1,4 +1,4 @@
-//! Searches that no index helps: how many of them a subject may have at a time.
+//! Unindexed searches: the number of them that a subject may run at a time.
 
 use kit::{Client, Pando, SUFFIX};
 use protocol::control::{SortKey, SortRequest, SyncMode, SyncRequest};
@@ -6,7 +6,7 @@ use protocol::{MessageId, OwnedControl, ResultCode, Scope, oid};
 
 const PEOPLE: u32 = 6_000;
 
-/// Long texts, so that no socket takes all of an answer.
+/// Long texts, so that no socket takes a whole answer.
 fn people() -> String {
     let text = "x".repeat(3_000);
     let person = |n: u32| {
@@ -18,7 +18,7 @@ fn people() -> String {
     (0..PEOPLE).map(person).collect()
 }
 
-/// A node with these entries, on which anonymous clients may have one such search at a time.
+/// Serves a node with these entries, on which anonymous clients may run one such search at a time.
 fn node(ldif: &str) -> Pando {
     let mut pando = Pando::init();
     pando
@@ -36,7 +36,7 @@ fn node(ldif: &str) -> Pando {
     pando
 }
 
-/// Begins a search that stays where the socket is full, since nobody reads.
+/// Begins a search that waits while the socket is full, since its client does not read.
 fn begin(slow: &mut Client) -> MessageId {
     let begun = slow.send_search(SUFFIX, Scope::WholeSubtree, "(sn=p*)", &[], &[], |_| ());
     slow.receive();
@@ -62,18 +62,18 @@ fn a_subject_has_so_many_at_a_time() {
     ] {
         assert!(diagnostic.contains(part), "{part} in {diagnostic}");
     }
-    // Searches that an index helps are not limited, nor are other subjects.
+    // Indexed searches are not limited, nor are other subjects.
     let found = other.search(SUFFIX, Scope::WholeSubtree, "(uid=p7)", &["1.1"]);
     assert_eq!(found.entries.len(), 1);
     assert_eq!(find(&mut pando.admin()).0, ResultCode::SUCCESS);
-    // Neither are anonymous clients of other addresses.
+    // Anonymous clients of other addresses are not limited either.
     let mut elsewhere = Client::connect_from([127, 0, 0, 2], pando.address());
     assert_eq!(find(&mut elsewhere).0, ResultCode::SUCCESS);
     let all = slow.try_finish(begun).expect("the server answers");
     assert_eq!(all.outcome.code, ResultCode::SUCCESS);
     assert_eq!(all.entries.len() as u32 + 1, PEOPLE);
     assert_eq!(find(&mut other).0, ResultCode::SUCCESS);
-    // A client that goes away gives its place back.
+    // A client that disconnects frees its place.
     begin(&mut slow);
     drop(slow);
     kit::process::until("there is room again", || {
@@ -83,7 +83,7 @@ fn a_subject_has_so_many_at_a_time() {
 
 /// Children of a container that is large, but only a small part of the directory.
 const FEW: u32 = 5_000;
-/// Others.
+/// Number of other entries.
 const MANY: u32 = 15_000;
 
 fn containers() -> String {
@@ -142,19 +142,19 @@ fn there_is_no_way_around() {
     };
     let (all, children) = (Scope::WholeSubtree, Scope::SingleLevel);
     let busy = (ResultCode::BUSY, 0);
-    // In the order of an index, which says nothing about the filter.
+    // The index gives an order, which does not help the filter.
     assert_eq!(ask((SUFFIX, all, "(sn=p7)"), &["1.1"], &[sort()]), busy);
-    // In a large container.
+    // The search lists a large container.
     assert_eq!(ask((&few, children, "(l=p7)"), &["1.1"], &[]), busy);
-    // The filter of a dynamic group.
+    // The filter is that of a dynamic group.
     let members = format!("(isMemberOf={found})");
     assert_eq!(ask((SUFFIX, all, &members), &["1.1"], &[]), busy);
     let every = "(objectClass=*)";
     let base = Scope::BaseObject;
     assert_eq!(ask((&found, base, every), &["member"], &[]), busy);
-    // A followed search has to find its entries first.
+    // A search with following must find its entries first.
     assert_eq!(ask((SUFFIX, all, "(sn=p7)"), &["1.1"], &[sync()]), busy);
-    // A search for everything returns each entry that it looks at, and so does listing a container:
+    // A search for everything returns each entry that it reads, and so does listing a container:
     // neither is limited.
     let everything = ask((SUFFIX, all, every), &["1.1"], &[sync()]);
     assert_eq!(everything.0, ResultCode::SUCCESS);
@@ -164,7 +164,7 @@ fn there_is_no_way_around() {
     let sorted = ask((SUFFIX, all, "(uid=p1)"), &["1.1"], &[sort()]);
     assert_eq!(sorted, (ResultCode::SUCCESS, 1));
     slow.try_finish(begun).expect("the server answers");
-    // There is room again, for all of them.
+    // There is room again, for every kind of search.
     let one = (ResultCode::SUCCESS, 1);
     assert_eq!(ask((SUFFIX, all, "(sn=p7)"), &["1.1"], &[sort()]), one);
     assert_eq!(ask((SUFFIX, all, &members), &["1.1"], &[]), one);

@@ -1,11 +1,11 @@
-//! Controls of writes, as `ldapmodify -e` and its siblings send them.
+//! Controls of writes, sent by `ldapmodify -e` and similar tools.
 
 use kit::tools::{Answer, Tools};
 use kit::{SUFFIX, Subject};
 
 use super::{ADA, GRACE, code, read};
 
-/// The LDIF of a change that replaces one value of Ada's entry.
+/// LDIF of a change that replaces one value of Ada's entry.
 fn replace(attribute: &str, value: &str) -> String {
     format!("dn: {ADA}\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n")
 }
@@ -107,7 +107,7 @@ fn a_proxy_acts_as_others() {
     let as_ada = format!("dn:{ADA}");
     who(&tools, &as_ada).expect(code::SUCCESS).says(&as_ada);
     who(&tools, "u:ada").expect(code::SUCCESS).says(&as_ada);
-    // The tool says the result code in words and exits with 1.
+    // The tool prints the result code as text and exits with 1.
     who(&tools, "u:nobody").expect(1).says("(123)");
     let grace = Tools::bound(&subject.url(), GRACE, "grace");
     who(&grace, &as_ada).expect(1).says("(123)");

@@ -1,4 +1,4 @@
-//! `ldapadd`, `ldapmodify`, `ldapdelete` and `ldapmodrdn`.
+//! The tools `ldapadd`, `ldapmodify`, `ldapdelete` and `ldapmodrdn`.
 
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,8 @@ fn adds_that_fail() {
     );
     let anonymous = Tools::anonymous(&subject.url());
     let refused = anonymous.add(&format!("dn: uid=alan,ou=People,{SUFFIX}\n{alan}"));
-    // RFC 4511 leaves both to the server: stronger authentication, or simply no rights.
+    // RFC 4511 leaves the code to the server: stronger authentication required, or insufficient
+    // rights.
     assert!(
         [8, code::INSUFFICIENT_ACCESS_RIGHTS].contains(&refused.status),
         "{refused:?}"
@@ -191,7 +192,7 @@ fn modifies_that_fail_change_nothing() {
     let tools = subject.tools();
     let before = tools.search(&["-b", ADA, "-s", "base", "*", "+"]).out;
     let check = |lines: &str, expected: i32| {
-        // Before the mistake something that would succeed alone.
+        // A change that would succeed alone precedes the mistake.
         let change = format!("add: title\ntitle: Countess\n-\n{lines}");
         tools
             .modify(&format!("dn: {ADA}\nchangetype: modify\n{change}"))
@@ -216,7 +217,7 @@ fn modifies_that_fail_change_nothing() {
         "add: uidNumber\nuidNumber: 1\n-\n",
         code::OBJECT_CLASS_VIOLATION,
     );
-    // slapd 2.5 says namingViolation where RFC 4511 §4.6 says notAllowedOnRDN.
+    // slapd 2.5 returns namingViolation where RFC 4511 §4.6 prescribes notAllowedOnRDN.
     let on_rdn = if subject.is_pando() {
         code::NOT_ALLOWED_ON_RDN
     } else {
@@ -274,7 +275,7 @@ fn increment() {
     assert_eq!(increment("uidNumber", "-10"), code::SUCCESS);
     assert_eq!(read(&tools, &name).text("uidNumber"), "995");
     assert_ne!(increment("pager", "1"), code::SUCCESS);
-    // A telephone number looks like a number and is none (RFC 4525 §2).
+    // A telephone number looks like a number and is not an integer (RFC 4525 §2).
     tools
         .modify(&format!(
             "dn: {name}\nchangetype: modify\nadd: pager\npager: 1\n-\n"
@@ -332,7 +333,7 @@ fn modrdn() {
     let lady = format!("uid=lady,ou=People,{SUFFIX}");
     assert_eq!(rename(&["-r", &countess, "uid=lady"]), code::SUCCESS);
     assert_eq!(read(&tools, &lady).texts("uid"), ["ada", "lady"]);
-    // Only the spelling.
+    // Only the spelling of the name changes.
     assert_eq!(rename(&["-r", &lady, "uid=Lady"]), code::SUCCESS);
     assert_eq!(read(&tools, &lady).texts("uid"), ["Lady", "ada"]);
     // A whole subtree moves.
@@ -376,7 +377,7 @@ fn renames_that_fail_change_nothing() {
     check(&[ADA, "no rdn"], code::INVALID_DN_SYNTAX);
     check(&[ADA, "noSuchType=1"], code::INVALID_DN_SYNTAX);
     check(&[ADA, "uidNumber=1"], code::OBJECT_CLASS_VIOLATION);
-    // Below itself.
+    // The new superior lies below the entry.
     let people = format!("ou=People,{SUFFIX}");
     let answer = tools.run("ldapmodrdn", &["-s", ADA, &people, "ou=People"], "");
     assert_ne!(answer.status, code::SUCCESS, "{answer:?}");
@@ -398,7 +399,7 @@ fn many_values_are_deleted_by_name_in_one_request() {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     let all = Modification::replace("description", &values);
     admin.modify(ADA, &[all]).expect_success();
-    // One after the other each would be looked for among all that are left, which took a minute.
+    // Looked up one by one among all remaining values, these deletes took a minute.
     let started = Instant::now();
     let (first, rest) = values.split_at(75_000);
     let backwards: Vec<&str> = rest.iter().rev().copied().collect();
@@ -411,7 +412,7 @@ fn many_values_are_deleted_by_name_in_one_request() {
     );
     let left = admin.read(ADA).expect("she is there");
     assert_eq!(left.values("description").len(), first.len());
-    // Spelled otherwise they are the values all the same, and all or none are deleted.
+    // Values in other spellings are equal, and either all or none are deleted.
     let otherwise = Modification::delete("description", &["VALUE 000001", "value  000002"]);
     admin.modify(ADA, &[otherwise]).expect_success();
     let missing = Modification::delete("description", &["value 000003", "value 149999"]);

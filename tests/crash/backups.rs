@@ -1,4 +1,4 @@
-//! Backups of a served node that are killed, or whose server is.
+//! Backups of a served node during which the backup or the server is killed.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,7 +29,7 @@ fn backing_up(pando: &Pando, to: &str) -> Running {
     Running::start("pando backup", &mut command)
 }
 
-/// A backup has its name when it is whole, and only then.
+/// Checks that a backup has its name exactly when it is complete.
 fn verify_or_unfinished(pando: &Pando, backup: &str) -> bool {
     if std::path::Path::new(backup).exists() {
         let verified = pando.run(&["verify", backup]).expect(0);
@@ -70,7 +70,7 @@ fn a_killed_backup_is_whole_or_recognised_as_unfinished() {
             });
             backup.kill();
             whole += u32::from(verify_or_unfinished(&pando, &to));
-            // The next one of the same name takes the place of what was left.
+            // The next backup of the same name replaces the unfinished one.
             if round % 4 == 0 && !std::path::Path::new(&to).exists() {
                 pando.run_on_node(&["backup"], &[&to]).expect(0);
                 assert!(verify_or_unfinished(&pando, &to));
@@ -104,7 +104,7 @@ fn a_server_killed_during_a_backup_loses_nothing() {
         });
         pando.kill();
         let accounts = working.end();
-        // The backup goes on: what it reads is whole as long as no other process writes.
+        // The backup goes on: its snapshot stays valid as long as no other process writes.
         backup.wait();
         verify_or_unfinished(&pando, &to);
         pando.assert_clean();

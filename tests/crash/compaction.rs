@@ -1,4 +1,4 @@
-//! Compactions of a served node that are killed, at any moment, under writes.
+//! Compactions of a served node that are killed at any moment, under writes.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::writers::{Working, verify};
 
 const ROUNDS: u64 = 14;
 
-/// A node with some thousand people, most of them deleted again: there is something to give back.
+/// Makes a node with some thousand people, most of them deleted, so that room can be regained.
 fn with_free_pages() -> Pando {
     let mut pando = Pando::init();
     let person = |n: u32| {
@@ -46,8 +46,8 @@ fn a_compaction_of_a_served_node_survives_kill_9() {
         let mut command = Command::new(kit::pando::program());
         command.arg("compact").arg(pando.node());
         let mut compacting = Running::start("pando compact", &mut command);
-        // Some moment of its work: what the server has used of the processor since is the clock.
-        // Early ones are more likely. The last two rounds let it come to its end.
+        // The kill comes at some moment of the work, measured in the server's processor time.
+        // Early moments are more likely. The last two rounds let the compaction finish.
         let before = pando.process().processor_ticks();
         let ticks = match round + 2 < ROUNDS {
             true => random.below(7) * random.below(7),

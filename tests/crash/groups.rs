@@ -1,5 +1,5 @@
-//! Replacing and deleting all members of a very large group, killed at any moment: the old members
-//! or the new ones, never some of both, and nothing left behind in the end.
+//! Replacing and deleting all members of a very large group, killed at any moment: the group has
+//! the old members or the new ones, never a mixture, and no unused rows stay in the end.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn person(number: usize) -> String {
     format!("uid=user.{number},ou=Many,{SUFFIX}")
 }
 
-/// A node with many people, all of them in one group.
+/// Makes a node with many people, all of them in one group.
 fn with_a_large_group() -> Pando {
     let pando = Pando::init();
     let template = format!(
@@ -49,7 +49,7 @@ fn members(client: &mut Client) -> HashSet<String> {
     members
 }
 
-/// The members that a replacement leaves: all people, every third one, or none.
+/// Returns the members after a replacement: all people, every third one, or none.
 fn wanted(random: &mut Random) -> HashSet<String> {
     match random.below(3) {
         0 => (1..=PEOPLE).map(person).collect(),
@@ -76,8 +76,8 @@ fn a_large_group_replaced_under_kill_9_is_the_old_or_the_new_one() {
         client
             .try_send_modify(GROUP, &[change], &[])
             .expect("the request is sent");
-        // While it is executed, while the old members are cleared away, or after all of it. Two
-        // rounds wait for the answer, so that something is cleared away for sure.
+        // The kill comes during execution, while the old members are removed, or after both. Two
+        // rounds wait for the answer, so that members remain to be removed for certain.
         let acknowledged = round % 4 == 1;
         if acknowledged {
             match client.receive() {
@@ -106,7 +106,7 @@ fn a_large_group_replaced_under_kill_9_is_the_old_or_the_new_one() {
         );
         replaced += usize::from(is_new && before != after);
         before = found;
-        // In both directions.
+        // Links are checked in both directions.
         let is_in = before.contains(&person(2));
         let of = pando.admin().search(
             &person(2),

@@ -1,4 +1,4 @@
-//! Imports that are killed: all or nothing, and on from the checkpoint.
+//! Imports that are killed: all or nothing, resumed from the checkpoint.
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -14,8 +14,8 @@ fn importing(pando: &Pando, arguments: &[&str]) -> Running {
     Running::start("pando import", &mut command)
 }
 
-/// Lets an import use so much of the processor, which is the clock here, and kills it; how much it
-/// has used.
+/// Lets an import use so much processor time, which is the clock here, and kills it; returns the
+/// time that it used.
 fn kill_after(mut import: Running, ticks: u64) -> u64 {
     let mut used = 0;
     until("the import works or ends", || {
@@ -41,11 +41,11 @@ fn crash_during_an_import_leaves_all_or_nothing() {
     let folder = kit::Folder::new();
     let file = folder.write("people.ldif", people);
     let file = file.to_string_lossy().into_owned();
-    // The whole of it, to know what to cut into parts.
+    // The first run measures the whole import, which the others divide into parts.
     let whole = kill_after(importing(&Pando::init(), &[&file]), u64::MAX).max(1);
     let mut all = 0;
     for round in 0..ROUNDS {
-        // Some moment of this part of its work.
+        // The kill comes at some moment of this part of the work.
         let ticks = (whole * round + random.below(whole)) / ROUNDS;
         kill_after(importing(&pando, &[&file]), ticks);
         pando.assert_clean();
@@ -85,7 +85,7 @@ fn crash_while_entries_are_added_leaves_all_or_nothing() {
     let place = inode();
     let mut whole = 0;
     for round in 0..ROUNDS {
-        // New ones each time, since those of an import that came to its end are there.
+        // The files are new each time, since those of a finished import are in use.
         let more: String = (0..600)
             .map(|it| person(&format!("r{round}-{it}")))
             .collect();
@@ -120,13 +120,13 @@ fn a_killed_import_goes_on_from_its_checkpoint() {
     let options = ["--checkpoint", "0.1", "--memory", "1M"];
     let begin = [&options[..], &["--template", &template]].concat();
     let resume = [&["--resume"], &begin[..]].concat();
-    // An import that was killed before its first checkpoint is begun again.
+    // An import that was killed before its first checkpoint begins anew.
     let checkpoint = pando.node().join("data/import/import-checkpoint");
     let arguments = || if checkpoint.exists() { &resume } else { &begin };
     for _ in 0..5 {
         kill_after(importing(&pando, arguments()), random.below(60));
     }
-    // Unless one of them has come to its end already, when all entries are there.
+    // A run may have finished already: then all entries are there.
     let last = pando.run_on_node(&["import"], arguments());
     assert!(last.status <= 1, "{}", last.err);
     pando.assert_clean();

@@ -9,7 +9,7 @@ use kit::process::until;
 use kit::{ADMIN, EnoughAtEnd, Entry, PASSWORD, Pando, Random, SUFFIX};
 use protocol::{ResultCode, Scope};
 
-/// Writes without a pause until the server is gone or it is enough; counts what succeeded.
+/// Writes without a pause until the server or the test ends; counts successful writes.
 pub fn write_on(address: SocketAddr, enough: &AtomicBool, written: &AtomicU64) {
     let mut client = Client::connect(address);
     client.bind(ADMIN, PASSWORD);
@@ -31,7 +31,7 @@ pub fn write_on(address: SocketAddr, enough: &AtomicBool, written: &AtomicU64) {
 const ROUNDS: u64 = 6;
 const INDEX: &str = "cn=sn,cn=indexes,cn=config";
 
-/// How far the index is; nothing when there is none.
+/// Returns the progress of the index; `None` when there is no index.
 fn state(client: &mut Client) -> String {
     let index = client.read(INDEX);
     let values = index.map_or_else(Vec::new, |it| it.texts("pandoIndexState"));
@@ -45,8 +45,8 @@ fn add(pando: &Pando) {
         .expect(0);
 }
 
-/// An index is built while writes never stop, goes on after crashes at any moment, and is right in
-/// the end. Searches find the same all the time.
+/// An index is built while writes never stop, continues after crashes at any moment, and is
+/// complete in the end. Searches find the same entries all the time.
 #[test]
 fn an_index_build_survives_crashes_and_writes() {
     let mut random = Random::announced("an_index_build_survives_crashes_and_writes");
@@ -76,8 +76,7 @@ fn an_index_build_survives_crashes_and_writes() {
             if state(&mut admin).is_empty() {
                 add(&pando);
             }
-            // The clock is the processor time that the server has used since; early moments are
-            // more likely.
+            // The clock is the server's processor time; early moments are more likely.
             let before = pando.process().processor_ticks();
             let ticks = random.below(9) * random.below(9);
             until("the build is somewhere, or has ended", || {
@@ -110,8 +109,8 @@ fn an_index_build_survives_crashes_and_writes() {
     pando.assert_clean();
 }
 
-/// A rule waits for its index, however often the build is killed; what is written under it is there
-/// after a crash, and holds.
+/// A rule waits for its index, however often the build is killed; values written under the rule are
+/// there after a crash, and stay unique.
 #[test]
 fn a_rule_waits_for_an_index_that_is_killed() {
     let mut pando = Pando::init();

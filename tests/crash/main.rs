@@ -1,4 +1,4 @@
-//! `kill -9` at random moments: what was acknowledged is there, nothing is torn.
+//! `kill -9` at random moments: acknowledged writes are there, and no write is torn.
 
 mod backups;
 mod compaction;
@@ -21,7 +21,7 @@ fn acknowledged_writes_survive_kill_9() {
     for round in 0..ROUNDS {
         pando.serve();
         let working = Working::begin(&pando, &mut random, round);
-        // The moment: after some acknowledgement, while others are on their way.
+        // The kill comes after some acknowledgement, while other writes are on their way.
         let moment = 1 + random.below(600);
         let seen = working
             .acknowledgements

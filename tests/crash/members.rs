@@ -1,5 +1,5 @@
-//! Deleting an entry in very many groups, killed at any moment: all of them name it, or none, and
-//! the groups that have not changed yet do so after the restart.
+//! Deleting an entry in very many groups, killed at any moment: all of the groups name it, or none,
+//! and groups not changed before the crash are changed after the restart.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use kit::process::until;
 use kit::{Pando, Random, SUFFIX, people};
 use protocol::{DeleteRequest, Request, Scope};
 
-/// Groups of the entry: some ten writes change them.
+/// Number of groups of the entry; some ten writes change them.
 const GROUPS: usize = 3_000;
 const ROUNDS: usize = 4;
 
-/// The `entryCSN` of each group, and how many groups name an entry.
+/// Returns the `entryCSN` of each group, and the number of groups that name an entry.
 fn groups(client: &mut Client, member: &str) -> (BTreeMap<String, String>, usize) {
     let filter = "(objectClass=groupOfEntries)";
     let base = format!("ou=Many,{SUFFIX}");
@@ -57,7 +57,7 @@ fn an_entry_in_many_groups_deleted_under_kill_9_is_in_all_or_none() {
         assert_eq!(naming, GROUPS);
         let entry = member.as_str();
         client.send(&Request::Delete(DeleteRequest { entry }), &[]);
-        // Half of the rounds wait for the answer, so that something is left for sure.
+        // Half of the rounds wait for the answer, so that work is left for certain.
         let acknowledged = round % 2 == 1;
         if acknowledged {
             match client.receive() {
@@ -89,7 +89,7 @@ fn an_entry_in_many_groups_deleted_under_kill_9_is_in_all_or_none() {
             let same = |(name, number): (&String, &String)| after.get(name) == Some(number);
             (!before.iter().any(same)).then_some(())
         });
-        // For the next round: groups name it by a text, and it comes to its place.
+        // For the next round the groups name the entry by a text, which it replaces when added.
         pando.kill();
         pando.serve();
         name_again(&mut pando.admin(), &member);
@@ -98,7 +98,7 @@ fn an_entry_in_many_groups_deleted_under_kill_9_is_in_all_or_none() {
     pando.assert_clean();
 }
 
-/// Makes the entry a member of all groups again, before there is one.
+/// Makes the entry a member of all groups again, before it exists.
 fn name_again(client: &mut Client, member: &str) {
     let change = kit::client::Modification::add("member", &[member]);
     let mut ids = Vec::new();

@@ -1,7 +1,7 @@
-//! Writers whose doings are known: what was acknowledged to them must be there after a crash.
+//! Writers that record their requests: acknowledged ones must be there after a crash.
 //!
-//! Every writer works in a unit of its own, so the requests of one connection, executed in their
-//! order, lead through a known row of states. After the crash its unit must be in one of the states
+//! Every writer works in a unit of its own, so the requests of one connection, executed in order,
+//! lead through a known sequence of states. After the crash its unit must be in one of the states
 //! between the last acknowledged and the last sent request.
 
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use protocol::{
 };
 
 const WRITERS: u64 = 4;
-/// Requests a writer keeps in flight.
+/// Number of requests that a writer keeps in flight.
 const IN_FLIGHT: usize = 16;
 
-/// uid → description, and whether the entry is in the writer's group.
+/// The state of a unit: uid → description, and whether the entry is in the writer's group.
 type State = BTreeMap<String, (String, bool)>;
 
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ enum Write {
     Delete(String),
 }
 
-/// The next write after `state`, given its number.
+/// Returns the write after `state` with this number.
 fn next_write(random: &mut Random, state: &State, number: usize) -> Write {
     let known: Vec<&String> = state.keys().collect();
     if known.len() < 3 || random.chance(40) {
@@ -110,14 +110,14 @@ fn send(client: &mut Client, unit: &str, write: &Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The writes of one writer until the server was gone.
+/// The writes of one writer until the server ended.
 pub struct Account {
     unit: String,
     writes: Vec<Write>,
     pub acknowledged: usize,
 }
 
-/// Writes until the connection breaks; tells `progress` about each acknowledgement.
+/// Writes until the connection breaks; reports each acknowledgement to `progress`.
 fn write_until_the_end(
     address: SocketAddr,
     unit: String,
@@ -171,7 +171,7 @@ fn write_until_the_end(
     }
 }
 
-/// The unit's entries as the server shows them.
+/// Returns the unit's entries as read from the server.
 fn found_state(client: &mut Client, unit: &str) -> State {
     let found = client.search(
         unit,
@@ -180,7 +180,7 @@ fn found_state(client: &mut Client, unit: &str) -> State {
         &["uid", "description"],
     );
     found.outcome.clone().expect_success();
-    // The group follows renames and deletions by itself.
+    // The server updates the group on renames and deletions.
     let every = "(objectClass=*)";
     let group = client.search(&group_of(unit), Scope::BaseObject, every, &["member"]);
     let members = group.only().texts("member");
@@ -197,12 +197,12 @@ fn found_state(client: &mut Client, unit: &str) -> State {
     state
 }
 
-/// The group of a writer, beside its unit.
+/// Returns the name of a writer's group, beside its unit.
 fn group_of(unit: &str) -> String {
     unit.replacen("ou=", "cn=", 1)
 }
 
-/// The unit must be as some number of writes between acknowledged and sent has left it.
+/// Checks that the unit is in the state after some number of writes between acknowledged and sent.
 pub fn verify(client: &mut Client, account: &Account) {
     let found = found_state(client, &account.unit);
     let mut state = State::new();
@@ -225,15 +225,15 @@ pub fn verify(client: &mut Client, account: &Account) {
     );
 }
 
-/// Writers at work.
+/// The threads of running writers.
 pub struct Working {
     threads: Vec<JoinHandle<Account>>,
-    /// One word for each acknowledgement.
+    /// Receives one message for each acknowledgement.
     pub acknowledgements: Receiver<()>,
 }
 
 impl Working {
-    /// Begins to write in units of this round.
+    /// Starts writers in units of this round.
     pub fn begin(pando: &Pando, random: &mut Random, round: u64) -> Working {
         let mut admin = pando.admin();
         let (progress, acknowledgements) = mpsc::channel();
@@ -259,7 +259,7 @@ impl Working {
         }
     }
 
-    /// The writes of each writer, after the server has ended.
+    /// Returns the writes of each writer, after the server has ended.
     pub fn end(self) -> Vec<Account> {
         let accounts = self.threads.into_iter();
         accounts

@@ -1,4 +1,4 @@
-//! A database file that is not what was written: bits flip, ends are missing.
+//! A damaged database file: flipped bits, missing ends.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -11,12 +11,12 @@ use kit::random::Random;
 use kit::{Client, Entry, Pando, SUFFIX, people};
 use protocol::{DeleteRequest, Request, ResultCode, Scope};
 
-/// How often the file is damaged while it is served.
+/// Number of damages to the file while it is served.
 const DAMAGES: u64 = 40;
 
 const PEOPLE: usize = 200;
 
-/// A node with people that serves, whose file has few free pages.
+/// Serves a node with people, whose file has few free pages.
 fn served() -> Pando {
     let mut pando = Pando::start();
     let mut admin = pando.admin();
@@ -32,7 +32,7 @@ fn served() -> Pando {
     pando
 }
 
-/// Every entry as it is before anything is damaged.
+/// Returns every entry before any damage.
 fn truth(client: &mut Client) -> HashMap<String, Entry> {
     let found = client.search(SUFFIX, Scope::WholeSubtree, "(objectClass=*)", &["*", "+"]);
     found.outcome.clone().expect_success();
@@ -40,20 +40,20 @@ fn truth(client: &mut Client) -> HashMap<String, Entry> {
     entries.map(|it| (it.name.clone(), it)).collect()
 }
 
-/// Counts of entries and searches by answer, and the answers that differ from the entry as it was
-/// written.
+/// Counts of entries and searches by answer, and the answers that differ from the written entry.
 #[derive(Default)]
 struct Answers {
     right: usize,
     wrong: Vec<String>,
     refused: usize,
-    /// Entries that were not found, and searches of everything that left some out, without a word.
+    /// Number of entries reported as missing, and of searches that left entries out without an
+    /// error.
     hidden: usize,
-    /// Damages that ended the process.
+    /// Number of damages that ended the process.
     ended: u64,
 }
 
-/// Whether a server whose connection was lost has ended by a fault, and has said so.
+/// Returns whether a server whose connection was lost has ended by a fault, with its message.
 fn ended_with_words(pando: &mut Pando) -> bool {
     let log = pando.process().log();
     let ended = log.contains("ended by a fault");
@@ -116,7 +116,7 @@ fn no_entry_is_answered_that_was_not_written() {
             let id = client.send_search(base, scope, "(objectClass=*)", &["*", "+"], &[], |_| {});
             match client.try_finish(id) {
                 Ok(found) => answers.take(&truth, name, found),
-                // LMDB believes what pages say, and the process ends with words when it is misled.
+                // LMDB trusts its pages, and the process ends with a message when one misleads it.
                 Err(_) if ended_with_words(&mut pando) => {
                     answers.ended += 1;
                     file.write_all_at(&byte, at).expect("written");
@@ -155,14 +155,14 @@ fn no_entry_is_answered_that_was_not_written() {
     );
     assert!(answers.wrong.is_empty(), "{:#?}", &answers.wrong[..1]);
     assert!(pando.process().is_alive());
-    // The rest are walks over everything that a damaged branch page leaves something out of.
+    // The others are walks over all entries that miss some behind a damaged branch page.
     assert!(hiding <= 1 + damages / 100, "{hiding}");
-    // Two of a thousand damages did, when it was counted.
+    // The count was two of a thousand damages.
     assert!(answers.ended <= 2 + damages / 50, "{}", answers.ended);
 }
 
-/// Wherever the name of an entry is stored: with a bit of it lost the entry is answered as it was,
-/// or refused, and not told to be missing.
+/// Damages every place where an entry's name is stored: with a bit flipped the entry is returned
+/// unchanged or refused, and not reported as missing.
 #[test]
 fn no_entry_is_hidden_by_a_bit_in_its_name() {
     let pando = served();
@@ -204,7 +204,7 @@ fn no_entry_is_hidden_by_a_bit_in_its_name() {
     );
 }
 
-/// A stopped node whose database file is not damaged yet, and the path of that file.
+/// Makes a stopped node with an undamaged database file, and returns the path of the file.
 fn stopped() -> (Pando, PathBuf) {
     let mut pando = served();
     pando.stop();
@@ -236,7 +236,7 @@ fn half_a_file_is_refused_with_words() {
     }
 }
 
-/// Meta pages that name pages no file can have are no reason to compute with such numbers.
+/// Meta pages with impossible page numbers must not be used in computations.
 #[test]
 fn impossible_page_numbers_are_refused_with_words() {
     const LAST_PAGE_AT: usize = 16 + 120;
@@ -305,7 +305,7 @@ fn an_export_ends_at_damage_and_a_salvage_leaves_it_out() {
     let (pando, file) = stopped();
     let export = pando.export();
     let mut bytes = fs::read(&file).expect("the database");
-    // In the descriptions of two people, which stand in no index.
+    // The damage is in the descriptions of two people, which no index contains.
     for letters in ["b".repeat(1_900), "d".repeat(1_900)] {
         let place = bytes
             .windows(letters.len())
@@ -349,7 +349,7 @@ fn an_export_ends_at_damage_and_a_salvage_leaves_it_out() {
     assert_eq!(saved.split("\n\n").collect::<Vec<_>>(), expected);
 }
 
-/// Where a text stands in a file.
+/// Returns the offset of a text in a file.
 fn place_of(bytes: &[u8], text: &str) -> usize {
     let mut windows = bytes.windows(text.len());
     let place = windows.position(|it| it == text.as_bytes());
@@ -361,7 +361,7 @@ fn a_check_compares_entries_beside_damaged_pages() {
     const PAGE: usize = 4096;
     let (pando, file) = stopped();
     let mut bytes = fs::read(&file).expect("the database");
-    // A bit in two entries, and the kind of a page with other entries.
+    // Damaged are a bit in two entries, and the kind of a page with other entries.
     for letters in ["b".repeat(1_900), "d".repeat(1_900)] {
         let place = place_of(&bytes, &letters);
         bytes[place + 900] ^= 1;
@@ -426,7 +426,7 @@ fn a_damaged_last_record_is_not_taken_for_a_torn_one() {
     let mut pages = whole.chunks_exact(PAGE);
     let last = pages.rposition(|page| page.iter().any(|it| *it != 0));
     let last = last.expect("there is a record") * PAGE;
-    // In the checksum, in the length, in the sequence number, in the content.
+    // Damaged are the checksum, the length, the sequence number, and the content.
     for at in [3, 9, 17, 90] {
         let mut damaged = whole.clone();
         damaged[last + at] ^= 4;
@@ -467,7 +467,7 @@ fn a_failed_write_of_a_meta_page_ends_the_process() {
     fs::write(&armed, "").expect("written");
     let refused = admin.add(&people::person("lost"));
     assert_ne!(refused.code, ResultCode::SUCCESS);
-    // Requests are answered, or their connection ends, until the process has ended.
+    // Until the process has ended, requests are answered or their connection ends.
     let running = pando.process();
     until("the process ends", || {
         let asked = running.is_alive().then(|| {
@@ -506,7 +506,7 @@ fn status_asks_a_server_for_an_entry() {
         .write(true)
         .open(path)
         .expect("the database");
-    // The object class of the suffix, which no other entry has.
+    // The object class of the suffix, which no other entry has, is searched.
     let value = b"\x04\x06domain";
     let places = bytes.windows(value.len()).enumerate();
     for (at, _) in places.filter(|(_, it)| it == value) {

@@ -1,10 +1,12 @@
-//! Compares the output shown below a command of a page with the command's real output.
+//! Compares the output printed in a page with the real output of the command.
 //!
-//! Words must agree, figures need not: runs of digits with their points, commas and colons are one
-//! figure, and units of sizes and times one unit. `…` stands for anything, as a whole line for any
-//! number of lines. The lines of the page must be there in their order; a page may leave lines out.
+//! Words must agree, figures need not: a run of digits with points, commas and colons counts as one
+//! figure, and units of sizes and times as one unit. `…` stands for any text, as a whole line for
+//! any number of lines. The lines of the page must be printed in their order; a page may leave
+//! lines out.
 
-/// The first line of the page that is not printed behind the lines before it; `None` when all are.
+/// Returns the first line of the page that is not printed behind the lines before it; `None` when
+/// all are.
 pub fn missing<'a>(shown: &'a [String], printed: &str) -> Option<&'a str> {
     let mut lines = printed.lines();
     shown.iter().map(String::as_str).find(|shown| {
@@ -36,7 +38,7 @@ fn agree(shown: &str, printed: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A line with `0` for each figure, one space between words, and `unit` for each unit.
+/// Returns a line with `0` for each figure, one space between words, and `unit` for each unit.
 fn plain(line: &str) -> String {
     let mut words = Vec::new();
     for word in line.split_whitespace() {

@@ -1,14 +1,14 @@
-//! The command blocks of README.md and of every page below docs/, run as a reader runs them.
+//! The command blocks of README.md and of every page below docs/, run as by a reader.
 //!
-//! Each page is a test of its own: its blocks run in their order, in one shell, in a folder and
-//! namespaces of the page's own, so that the ports and paths that pages name are free. What a page
-//! prints below a command is compared with what the command printed. Four comments of a page's
-//! source, invisible to readers of the rendered page, speak to this test:
+//! Each page is a test of its own: its blocks run in order, in one shell, in a folder and
+//! namespaces of the page's own, so that the ports and paths in pages are free. The output printed
+//! in a page is compared with that of the command. Four kinds of comments in a page's source,
+//! invisible in the rendered page, control this test:
 //!
-//! - `<!-- first: … -->` holds commands that prepare what the page takes for granted;
+//! - `<!-- first: … -->` has commands that prepare what the page assumes;
 //! - `<!-- not run: … -->` before a block gives the reason why it cannot be run here;
 //! - `<!-- run with: OLD → NEW; … -->` before a block makes its work small enough for a test;
-//! - `<!-- other output: … -->` before a block says of which other server its output is.
+//! - `<!-- other output: … -->` before a block names the other server whose output it has.
 
 mod expected;
 mod page;
@@ -23,11 +23,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Block, Page, Step};
 use shell::Shell;
 
-/// Blocks run and blocks left out, over all pages.
+/// Number of blocks run and of blocks left out, over all pages.
 #[derive(Default)]
 struct Count {
     run: usize,
-    /// Place and reason of each block that was left out.
+    /// Place and reason of each block left out.
     left_out: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Does what a page says, and fails with everything that went otherwise.
+/// Runs the commands of a page, and fails with every difference.
 fn follow(name: &str, path: &Path, count: &Mutex<Count>) -> Result<(), Failed> {
     let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
     let page = Page::parse(&text);
@@ -104,7 +104,7 @@ fn run(shell: &mut Shell, name: &str, block: &Block, findings: &mut Vec<String>)
     }
 }
 
-/// A page with mistakes passes by no accident: each of these is one.
+/// Pages with one mistake each, which must all be found.
 fn finds_mistakes() -> Result<(), Failed> {
     for text in [
         "<!-- not run: -->\n```console\n$ false\n```\n",
@@ -141,7 +141,7 @@ fn finds_mistakes() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The repository.
+/// Returns the folder of the repository.
 fn root() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests
@@ -150,7 +150,7 @@ fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// README.md and the pages below docs/, by name. Decisions give no commands to follow.
+/// Returns README.md and the pages below docs/, by name. Decisions contain no commands to run.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
     let mut folders = vec![root().join("docs")];

@@ -1,54 +1,54 @@
-//! A page as what it tells its reader to type: commands in their order, each with what it prints.
+//! A page as commands to type: in order, each with its printed output.
 
-/// Blocks of a page and mistakes in it.
+/// The blocks of a page and the mistakes in it.
 #[derive(Default)]
 pub struct Page {
     /// Blocks in the order of the page.
     pub steps: Vec<Step>,
-    /// Line and text of what is wrong with the page itself.
+    /// Line and text of each mistake in the page itself.
     pub mistakes: Vec<(usize, String)>,
 }
 
-/// A block of a page, or a comment of its source.
+/// A block of a page, or a comment in its source.
 pub enum Step {
-    /// Commands of a comment that prepare what the page takes for granted.
+    /// Commands in a comment that prepare what the page assumes.
     Prepare(Block),
-    /// A block that readers see.
+    /// A block visible to readers.
     Run(Block),
     /// A block that cannot be run here.
     LeftOut {
-        /// Its place in the page, from 1.
+        /// Line of the block in the page, from 1.
         line: usize,
-        /// Why it cannot be run.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Step {
-    /// Whether something is typed.
+    /// Returns whether the block has commands.
     pub fn is_run(&self) -> bool {
         !matches!(self, Step::LeftOut { .. })
     }
 }
 
-/// Commands that stand together.
+/// Commands of one block.
 pub struct Block {
-    /// In their order.
+    /// Commands in order.
     pub commands: Vec<Command>,
 }
 
-/// Something to type.
+/// A command to type.
 pub struct Command {
-    /// Its place in the page, from 1.
+    /// Line of the command in the page, from 1.
     pub line: usize,
-    /// The command without its prompt; here documents and continued lines included.
+    /// The command without its prompt, with here documents and continued lines.
     pub text: String,
-    /// The lines that the page shows below it.
+    /// The printed output below it.
     pub output: Vec<String>,
 }
 
 impl Command {
-    /// Whether the page shows that the command ends with an error.
+    /// Whether the page shows that the command fails.
     pub fn shows_a_failure(&self) -> bool {
         let begins = |line: &String| {
             ["pando: ", "ldap_", "result: "]
@@ -62,18 +62,18 @@ impl Command {
 /// The meaning of the comment before a block.
 enum Marker {
     NotRun(String),
-    /// Texts of the block and what is run in the place of each.
+    /// Texts in the block, each with its replacement.
     RunWith(Vec<(String, String)>),
-    /// The page shows what the command prints elsewhere.
+    /// The printed output is that of another server.
     OtherOutput,
 }
 
-/// The command that adds or changes what an `ldif` block describes.
+/// Command that applies an `ldif` block.
 const LDAPMODIFY: &str = "ldapmodify -a -x -H ldap://127.0.0.1:1389 \
      -D cn=admin,dc=example,dc=com -y password.txt <<'END-OF-BLOCK'";
 
 impl Page {
-    /// Reads Markdown.
+    /// Parses a page in Markdown.
     pub fn parse(text: &str) -> Self {
         let mut page = Page::default();
         let mut marker = None;
@@ -105,7 +105,7 @@ impl Page {
         self.mistakes.push((line, text.into()));
     }
 
-    /// Reads a comment, which begins at `line`; `None` when it says nothing of the next block.
+    /// Parses a comment at line `line`; `None` when it does not concern the next block.
     fn comment(&mut self, line: usize, comment: &str) -> Option<Marker> {
         let comment = comment.trim();
         if let Some(commands) = comment.strip_prefix("first:") {
@@ -192,10 +192,10 @@ impl Page {
         self.steps.push(Step::Run(Block { commands }));
     }
 
-    /// Commands behind `$ `, each with its output.
+    /// Parses commands behind `$ `, each with its output.
     fn console(&mut self, line: usize, content: &[String]) -> Vec<Command> {
         let mut commands: Vec<Command> = Vec::new();
-        // The word that ends the here document of the command being read; empty: a line continued.
+        // The word that ends the here document of the current command; empty for a continued line.
         let mut open: Option<String> = None;
         for (text, line) in content.iter().zip(line + 1..) {
             if let Some(word) = open.take() {
@@ -223,8 +223,8 @@ impl Page {
     }
 }
 
-/// How a command goes on after this line of it: to the word that ends its here document, or to the
-/// next line (empty). `None` when the line is its end.
+/// Returns how a command continues after this line: up to the word that ends its here document, or
+/// to the next line (empty). `None` when the line is its end.
 fn still_open(line: &str) -> Option<String> {
     if line.ends_with('\\') {
         return Some(String::new());

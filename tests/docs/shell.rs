@@ -1,5 +1,5 @@
-//! A shell in a machine of its own, as far as a page can see: network, processes, hosts, and the
-//! folders that pages write to.
+//! A shell with namespaces of its own: network, processes, hosts, and the folders that pages write
+//! to.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -14,23 +14,24 @@ use kit::{Folder, pando, tools};
 use crate::expected;
 use crate::page;
 
-/// How long one command may take, and a server until it says where it listens.
+/// Time limit of a command, and of a server until it prints its address.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// A running shell. Dropping it ends everything that was started in it.
+/// A running shell. Dropping it ends all processes started in it.
 pub struct Shell {
     child: Child,
     typed: ChildStdin,
-    /// A line for each command that has ended: its number and exit status.
+    /// Receives a line for each finished command: its number and exit status.
     ended: Receiver<String>,
-    /// Commands typed so far.
+    /// Number of commands typed so far.
     count: usize,
-    /// The folder that the page sees as `/mnt`, its working folder. After `child`: that ends first.
+    /// Folder that the page sees as `/mnt`, its working folder. It stands after `child`, which ends
+    /// first.
     folder: Folder,
 }
 
 impl Shell {
-    /// A shell in a fresh folder.
+    /// Starts a shell in a new folder.
     pub fn enter() -> Result<Self, String> {
         let folder = Folder::new();
         let unshare = namespaces()?;
@@ -70,8 +71,8 @@ impl Shell {
         }
     }
 
-    /// Types a command and waits for its end, or, of a server, until it listens. An error says what
-    /// differs from the page.
+    /// Types a command and waits for its end, or, for a server, until it listens. An error
+    /// describes the difference from the page.
     pub fn run(&mut self, command: &page::Command) -> Result<(), String> {
         let begins = |word: &&str| command.text.starts_with(*word);
         let is_server = ["pando serve", "pando demo"].iter().any(begins);
@@ -97,8 +98,8 @@ impl Shell {
         Ok(())
     }
 
-    /// Has the shell execute a text, and returns the file with what it prints. An error when the
-    /// exit status is not 0, unless it may fail.
+    /// Executes a text in the shell, and returns the file with its output. An error when the exit
+    /// status is not 0, unless the command may fail.
     fn type_in(&mut self, text: &str, may_fail: bool) -> Result<PathBuf, String> {
         self.count += 1;
         let number = self.count;
@@ -123,18 +124,18 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // `--kill-child`: with it goes the first process of the namespace, and with that all.
+        // `--kill-child` ends the first process of the namespace, and with it all others.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// The output of a command so far.
+/// Returns the output of a command so far.
 fn read(output: &Path) -> String {
     String::from_utf8_lossy(&fs::read(output).unwrap_or_default()).into_owned()
 }
 
-/// Options of `unshare` that this machine allows.
+/// Returns the options of `unshare` that this machine allows.
 fn namespaces() -> Result<Vec<&'static str>, String> {
     let common = [
         "--net",
@@ -163,7 +164,7 @@ fn namespaces() -> Result<Vec<&'static str>, String> {
     ))
 }
 
-/// The search path of the test, with the folders of servers.
+/// Returns the search path of the test, with the folders of servers.
 fn path() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{path}:/usr/sbin:/sbin")

@@ -1,5 +1,5 @@
-//! Searches that stay: content synchronisation (RFC 4533) and persistent search, over the wire,
-//! with Debian's tools, and with Debian's slapd as a replica.
+//! Searches that follow changes: content synchronisation (RFC 4533) and persistent search, over the
+//! wire, with Debian's tools, and with Debian's slapd as a replica.
 
 mod persistent;
 mod replica;
@@ -13,22 +13,22 @@ use protocol::control::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, Sy
 use protocol::{MessageId, OwnedControl, Scope, SearchRequest, oid};
 use std::borrow::Cow;
 
-/// One thing a provider said.
+/// A message of a provider.
 #[derive(Debug)]
 pub enum Said {
-    /// An entry, what it is to the client, and a cookie if there is one.
+    /// An entry with its state, and a cookie if there is one.
     Entry(SyncState, [u8; 16], Entry, Option<String>),
-    /// Entries that are all gone (true) or all unchanged.
+    /// A set of entries that are all deleted (true) or all unchanged.
     Ids(bool, Vec<[u8; 16]>),
-    /// The refresh is over: whether gone entries were named, and the cookie.
+    /// The end of the refresh: whether deleted entries were named, and the cookie.
     Refreshed(bool, String),
-    /// A cookie.
+    /// A cookie alone.
     Cookie(String),
-    /// The end, with refreshDeletes and the cookie.
+    /// The final message, with refreshDeletes and the cookie.
     Done(Outcome, bool, Option<String>),
 }
 
-/// The control that asks for synchronisation.
+/// Returns the control that requests synchronisation.
 pub fn sync(mode: SyncMode, cookie: Option<&str>, reload_hint: bool) -> OwnedControl {
     let mut value = Vec::new();
     let request = SyncRequest {
@@ -44,20 +44,20 @@ pub fn sync(mode: SyncMode, cookie: Option<&str>, reload_hint: bool) -> OwnedCon
     }
 }
 
-/// Parameters of one search.
+/// Parameters of a search.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// Where.
+    /// Base of the search.
     pub base: &'a str,
-    /// How far below.
+    /// Scope of the search.
     pub scope: Scope,
-    /// Which entries.
+    /// Filter of the search.
     pub filter: &'a str,
-    /// Which attributes.
+    /// Requested attributes.
     pub select: &'a [&'a str],
 }
 
-/// Everything below the suffix.
+/// The search for everything below the suffix.
 pub const ALL: Asked<'static> = Asked {
     base: SUFFIX,
     scope: Scope::WholeSubtree,
@@ -80,21 +80,21 @@ impl Asked<'_> {
         )
     }
 
-    /// Begins to follow; returns what was said up to the end of the refresh.
+    /// Begins to follow; returns the messages up to the end of the refresh.
     pub fn follow(&self, client: &mut Client, cookie: Option<&str>) -> (MessageId, Vec<Said>) {
         let id = self.send(client, &sync(SyncMode::RefreshAndPersist, cookie, false));
         let said = until(client, id, |it| matches!(it, Said::Refreshed(..)));
         (id, said)
     }
 
-    /// Asks once; returns all that was said.
+    /// Synchronises once; returns all messages.
     pub fn poll(&self, client: &mut Client, cookie: Option<&str>) -> Vec<Said> {
         let id = self.send(client, &sync(SyncMode::RefreshOnly, cookie, false));
         until(client, id, |it| matches!(it, Said::Done(..)))
     }
 }
 
-/// The next thing said to an operation.
+/// Receives the next message of an operation.
 #[track_caller]
 pub fn next(client: &mut Client, id: MessageId) -> Said {
     let (of, event) = client.receive();
@@ -138,7 +138,7 @@ pub fn next(client: &mut Client, id: MessageId) -> Said {
     }
 }
 
-/// Everything told up to the first message for which `last` is true, this one included.
+/// Receives messages up to the first for which `last` is true, this one included.
 #[track_caller]
 pub fn until(client: &mut Client, id: MessageId, last: impl Fn(&Said) -> bool) -> Vec<Said> {
     let mut said = Vec::new();
@@ -150,7 +150,7 @@ pub fn until(client: &mut Client, id: MessageId, last: impl Fn(&Said) -> bool) -
     }
 }
 
-/// The state and first RDN of each entry said, `ids` for sets, `end` for what closes.
+/// Returns state and first RDN of each entry, `ids` for sets, `end` for the final message.
 pub fn short(said: &[Said]) -> Vec<String> {
     said.iter()
         .map(|it| match it {
@@ -167,7 +167,7 @@ pub fn short(said: &[Said]) -> Vec<String> {
         .collect()
 }
 
-/// The last cookie said.
+/// Returns the last cookie received.
 #[track_caller]
 pub fn cookie(said: &[Said]) -> String {
     said.iter()

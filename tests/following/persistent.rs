@@ -22,7 +22,7 @@ fn control(change_types: u8, changes_only: bool) -> OwnedControl {
     }
 }
 
-/// The next entry: its RDN, what happened, its name before; and the number of the change.
+/// Receives the next entry: its RDN, the kind of change, the previous name, and the change number.
 #[track_caller]
 fn told(client: &mut Client, id: MessageId) -> (String, Option<i64>) {
     let (of, event) = client.receive();
@@ -45,7 +45,7 @@ fn told(client: &mut Client, id: MessageId) -> (String, Option<i64>) {
     (text, notice.change_number)
 }
 
-/// JNDI's listeners ask for `derefAlways` unless they are told otherwise.
+/// JNDI's listeners send `derefAlways` by default.
 #[test]
 fn aliases_are_told_as_entries() {
     let pando = Pando::start();
@@ -84,17 +84,17 @@ fn each_change_is_told_with_its_kind() {
     for uid in ["ada", "grace", "edsger"] {
         assert_eq!(told(&mut client, id), (format!("uid={uid}"), None));
     }
-    // A second one that wants deletions and renames only.
+    // A second search wants deletions and renames only.
     let mut picky = pando.client();
     let wanted = ChangeType::Delete as u8 + ChangeType::ModifyDn as u8;
     let some = asked.send(&mut picky, &control(wanted, true));
-    // Answered behind the search: from here on that hears of changes.
+    // This answer comes behind the search, which reports all later changes.
     picky.who_am_i();
 
     let name = |uid: &str| format!("uid={uid},ou=People,{SUFFIX}");
     let mut last = 0;
-    // Each change is told before the next is made: a change that is told late shows what the entry
-    // has become, or is left out once the entry is gone.
+    // Each change is received before the next is made: a change reported late shows the entry as it
+    // is by then, or is left out once the entry is deleted.
     let mut tells = |expected: &str| {
         let (text, number) = told(&mut client, id);
         assert_eq!(text, expected);
@@ -117,7 +117,8 @@ fn each_change_is_told_with_its_kind() {
     admin.delete(&name("amt")).expect_success();
     tells("Delete uid=amt");
     assert_eq!(told(&mut picky, some).0, "Delete uid=amt");
-    // Out of the filter: no notification (§8.2 of the draft), and none of the deletion later.
+    // The entry leaves the filter: no notification (§8.2 of the draft), nor one of the later
+    // deletion.
     admin
         .rename(&name("ada"), "cn=ada", true, None)
         .expect_success();

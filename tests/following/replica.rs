@@ -1,4 +1,4 @@
-//! Debian's slapd follows Pando, configured as the guide says.
+//! Debian's slapd follows Pando, configured as in the guide.
 
 use kit::client::{Client, Modification};
 use kit::process::until;
@@ -6,7 +6,7 @@ use kit::{Entry, Pando, Replica, SUFFIX, people};
 use protocol::extended::EndTransactionRequest;
 use protocol::{DeleteRequest, ModifyDnRequest, OwnedControl, Request, Scope, oid};
 
-/// All entries with everything that a copy must have, sorted by name.
+/// Returns all entries with every attribute that a copy must have, sorted by name.
 fn tree(client: &mut Client) -> Vec<Entry> {
     let found = client.search_with(
         SUFFIX,
@@ -40,14 +40,14 @@ fn converges(pando: &Pando, replica: &Replica) {
     assert_eq!(last, original, "slapd says:\n{}", replica.log());
 }
 
-/// Time kept back to say what differs.
+/// Time reserved for reporting differences.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(5);
 
 fn name(uid: &str) -> String {
     format!("uid={uid},ou=People,{SUFFIX}")
 }
 
-/// A slapd that asks every second, and that others can follow.
+/// Returns the configuration of a slapd that polls every second and that other servers can follow.
 fn in_between(config: String) -> String {
     config
         .replace(
@@ -77,7 +77,7 @@ fn deletions_reach_a_slapd_behind_another() {
     let first = Replica::start(pando.address(), in_between);
     converges(&pando, &first);
     let second = Replica::start(first.address(), |config| {
-        // The first lets everybody read everything, and has nobody to bind as.
+        // The first server lets everybody read everything, and has no account to bind as.
         in_between(config)
             .lines()
             .filter(|it| {
@@ -96,7 +96,7 @@ fn deletions_reach_a_slapd_behind_another() {
         });
     };
     reaches("the second has what there is");
-    // One alone, and several between other changes.
+    // One value is replaced alone, and several between other changes.
     admin.delete(&name("extra1")).expect_success();
     reaches("the first deletion");
     let change = Modification::replace("sn", &["Hopper"]);
@@ -121,7 +121,7 @@ fn slapd_follows_live_and_after_every_interruption() {
     live_changes(&mut admin);
     converges(&pando, &replica);
 
-    // The replica is away while things change and go.
+    // The replica is stopped while entries are added, changed and deleted.
     replica.stop();
     admin.delete(&name("extra3")).expect_success();
     admin
@@ -141,7 +141,7 @@ fn slapd_follows_live_and_after_every_interruption() {
     replica.serve();
     converges(&pando, &replica);
 
-    // The provider is away, and goes on where it was.
+    // The provider stops, and serves the same state again.
     let listen = format!("listen = [\"ldap://{address}\"]\n");
     assert!(pando.stop().success());
     std::fs::write(pando.node().join("pando.toml"), listen).expect("our own file");
@@ -163,7 +163,7 @@ fn an_entry_reaches_slapd_behind_the_new_name_of_its_superior() {
     converges(&pando, &replica);
     let people = format!("ou=People,{SUFFIX}");
     let persons = format!("ou=Persons,{SUFFIX}");
-    // In one commit: whoever is told of the entry finds it under the new name already.
+    // Both are in one commit: followers find the entry under the new name already.
     let begun = admin.extended(oid::START_TRANSACTION, None);
     let identifier = begun.expect_success().value.expect("an identifier");
     let mut part = OwnedControl::new(oid::TRANSACTION_SPECIFICATION, true);
@@ -187,7 +187,7 @@ fn an_entry_reaches_slapd_behind_the_new_name_of_its_superior() {
     let ended = admin.extended(oid::END_TRANSACTION, Some(&value));
     ended.expect_success();
     converges(&pando, &replica);
-    // While the replica is away.
+    // These changes come while the replica is stopped.
     replica.stop();
     let mut frances = people::person("frances");
     frances.name = format!("uid=frances,{persons}");
@@ -216,7 +216,7 @@ fn groups_of_slapd_get_the_new_names_of_members() {
         .rename(&ada, "uid=augusta", true, None)
         .expect_success();
     converges(&pando, &replica);
-    // While the replica is away; then everybody at once.
+    // These come while the replica is stopped; then all at once.
     replica.stop();
     admin
         .rename(&grace, "uid=hopper", true, None)
@@ -233,7 +233,7 @@ fn groups_of_slapd_get_the_new_names_of_members() {
     converges(&pando, &replica);
 }
 
-/// More than 1,000 entries: they go as one, and are cleared away later.
+/// The subtree has more than 1,000 entries: it is detached at once, and reclaimed later.
 const MANY: usize = 1_010;
 
 #[test]
@@ -259,7 +259,8 @@ fn slapd_follows_a_subtree_that_goes_as_one() {
         admin.call(&request, &controls).outcome.expect_success();
     };
     add_people(&mut admin, MANY);
-    // Before the first database it is for all: without it the comparison ends at 500 entries.
+    // Before the first database the limit is for all: without it the comparison ends at 500
+    // entries.
     let unlimited = |it: String| it.replacen("database", "sizelimit unlimited\ndatabase", 1);
     let mut replica = Replica::start(pando.address(), unlimited);
     converges(&pando, &replica);
@@ -267,7 +268,7 @@ fn slapd_follows_a_subtree_that_goes_as_one() {
     delete_people(&mut admin);
     add_people(&mut admin, 5);
     converges(&pando, &replica);
-    // While the replica is away.
+    // These changes come while the replica is stopped.
     replica.stop();
     delete_people(&mut admin);
     add_people(&mut admin, 3);
@@ -293,8 +294,8 @@ fn live_changes(admin: &mut Client) {
     admin
         .rename(&name("ada"), "uid=augusta", true, None)
         .expect_success();
-    // A unit with entries gets another name, and moves; an entry moves alone. Not into the unit:
-    // slapd 2.5.13 cannot rename an entry that another was moved below, whoever asks for it.
+    // A unit with entries is renamed and moved; an entry moves alone, but not into the unit: slapd
+    // 2.5.13 cannot rename an entry below which another was moved, for any client.
     admin.add(&people::unit("Staff")).expect_success();
     let staff = format!("ou=Staff,{SUFFIX}");
     for uid in ["alan", "barbara"] {

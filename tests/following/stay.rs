@@ -1,5 +1,5 @@
-//! Searches that stay, and their connection: nothing is held up, nothing grows, and they end when
-//! they should.
+//! Following searches and their connection: other requests go on, memory stays bounded, and the
+//! searches end when they should.
 
 use crate::{ALL, Asked, Said, next, short, sync, until};
 use kit::client::{Event, Modification};
@@ -24,7 +24,8 @@ fn other_operations_go_on_beside_it() {
     let mut client = pando.admin();
     let (id, _) = ALL.follow(&mut client, None);
     for uid in ["ada", "grace"] {
-        // On the same connection: its own answer and the news, in either order.
+        // The change is made on the same connection: its answer and the notification may come in
+        // either order.
         let (mut answered, mut told) = (false, false);
         let add = client
             .try_send_add(&people::person(uid), &[])
@@ -79,7 +80,7 @@ fn it_ends_with_cancel_abandon_and_bind() {
     client.send(&Request::Abandon(second), &[]);
     tell(&mut admin, "one");
     assert_eq!(short(&[next(&mut client, third)]), ["modify ou=people"]);
-    // A bind ends what was begun under another name (RFC 4511 §4.2.1).
+    // A bind ends searches begun under another identity (RFC 4511 §4.2.1).
     client.bind(ADMIN, PASSWORD).expect_success();
     tell(&mut admin, "two");
     assert_eq!(client.who_am_i(), format!("dn:{ADMIN}"));
@@ -99,7 +100,7 @@ fn an_idle_follower_is_not_disconnected() {
     let mut admin = pando.admin();
     admin.add(&people::unit("People")).expect_success();
     assert_eq!(short(&[next(&mut client, id)]), ["add ou=people"]);
-    // A stopping server says farewell to followers, too.
+    // A stopping server sends followers a Notice of Disconnection, too.
     assert!(pando.stop().success());
     assert!(client.is_closed_by_server());
 }
@@ -122,7 +123,7 @@ fn a_subject_has_a_limit() {
         }
         other => panic!("{other:?}"),
     }
-    // A poll does not stay, and the administrator has a limit of its own.
+    // A poll does not count as following, and the administrator has a limit of its own.
     ALL.poll(&mut one, None);
     ALL.follow(&mut pando.admin(), None);
     let may_follow = |client: &mut kit::Client| {
@@ -134,7 +135,7 @@ fn a_subject_has_a_limit() {
     };
     two.send(&Request::Abandon(second), &[]);
     wait("the place is free again", || may_follow(&mut one));
-    // A closed connection gives its places back.
+    // A closed connection frees its places.
     drop(one);
     wait("two places are free again", || may_follow(&mut two));
     may_follow(&mut two).expect("the second place");
@@ -159,7 +160,7 @@ fn a_client_that_does_not_read_costs_nothing() {
         after < before + 20_000,
         "60 MB of changes: {before} to {after} KiB"
     );
-    // It gets the last state, by fewer messages than there were changes or by all of them.
+    // The follower gets the last state, in fewer messages than there were changes or in as many.
     let last = |it: &Said| match it {
         Said::Entry(SyncState::Modify, _, entry, Some(_)) => {
             entry.text("description").starts_with("299 ")
@@ -225,13 +226,13 @@ fn what_cannot_be_followed_is_refused() {
             check(ALL, &[junk], never, ResultCode::PROTOCOL_ERROR);
         }
     }
-    // On other operations it is unknown.
+    // On other operations the control is unknown.
     let mut admin = pando.admin();
     let refused = admin.add_with(&people::person("ada"), &[control]);
     refused.expect(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
 }
 
-/// The database is replaced under it, and it hears of what comes after as of what came before.
+/// The database is replaced during the search, which reports later changes like earlier ones.
 #[test]
 fn it_goes_on_through_a_compaction() {
     let pando = start();
@@ -249,7 +250,7 @@ fn it_goes_on_through_a_compaction() {
         };
         assert!(entry.name.starts_with(&format!("uid={uid},")), "{entry:?}");
     }
-    // A client that comes back with a cookie from before goes on there.
+    // A client that returns with an earlier cookie continues from there.
     let said = ALL.poll(&mut pando.admin(), Some(cookie));
     let told = said.iter().filter(|it| matches!(it, Said::Entry(..)));
     assert_eq!(told.count(), 2, "{said:?}");

@@ -6,7 +6,7 @@ use kit::{Pando, SUFFIX, people};
 use protocol::control::{SyncMode, SyncState};
 use protocol::{ResultCode, Scope};
 
-/// A server with the sample people.
+/// Starts a server with the sample people.
 fn start() -> Pando {
     let pando = Pando::start();
     let mut admin = pando.admin();
@@ -31,7 +31,7 @@ fn a_poll_gives_the_content_and_then_what_changed() {
         "success false",
     ];
     assert_eq!(short(&first), expected);
-    // RFC 4533 §3.3.1: no cookie with the entries of a refresh.
+    // RFC 4533 §3.3.1: entries of a refresh come without cookies.
     assert!(matches!(&first[0], Said::Entry(_, _, _, None)));
     let mut held = cookie(&first);
     assert!(held.starts_with("rid=000,csn=20"), "{held}");
@@ -72,7 +72,7 @@ fn a_poll_gives_the_content_and_then_what_changed() {
     }
     let nothing = ALL.poll(&mut client, Some(&held));
     assert_eq!(short(&nothing), ["success true"]);
-    // The cookie is what contextCSN says.
+    // The cookie equals contextCSN.
     let base = client.search(
         SUFFIX,
         Scope::BaseObject,
@@ -120,11 +120,11 @@ fn changes_are_told_as_they_happen() {
         other => panic!("{other:?}"),
     }
     let mut step = |line: &str| assert_eq!(short(&[next(&mut client, id)]), [line]);
-    // An entry that was never in the content is not told.
+    // An entry that was never in the content is not reported.
     admin.add(&people::unit("Elsewhere")).expect_success();
     admin.add(&people::person("alan")).expect_success();
     step("add uid=alan");
-    // Out of the filter, and into it again.
+    // The entry leaves the filter, and enters it again.
     admin
         .modify(&ada, &[Modification::delete("mail", &[])])
         .expect_success();
@@ -132,7 +132,7 @@ fn changes_are_told_as_they_happen() {
     admin
         .modify(&ada, &[Modification::replace("sn", &["L"])])
         .expect_success();
-    // The change outside the content has been looked at when one after it is told.
+    // When a later change is reported, the change outside the content has been processed.
     let alan = format!("uid=alan,ou=People,{SUFFIX}");
     admin
         .modify(&alan, &[Modification::add("mail", &["alan@b"])])
@@ -202,12 +202,12 @@ fn a_group_is_told_when_its_members_get_other_names_or_go() {
     let mut held = cookie(&said);
     let mut other = pando.admin();
     let mut told = |members: &[&str]| {
-        // Changes outside the content come as cookies.
+        // Changes outside the content arrive as cookies.
         let said = until(&mut client, id, |it| matches!(it, Said::Entry(..)));
         let polled = asked.poll(&mut other, Some(&held));
         held = cookie(&polled);
         let mut states = vec![(said.last(), SyncState::Modify)];
-        // A refresh sends what has changed as if it were new (RFC 4533 §3.3.2).
+        // A refresh sends changed entries as new ones (RFC 4533 §3.3.2).
         let entries = polled
             .iter()
             .filter(|it| short(std::slice::from_ref(*it)) == ["add cn=staff"]);
@@ -294,7 +294,7 @@ fn a_moved_subtree_takes_its_entries_along() {
     ];
     assert_eq!(short(&said), expected);
     let inside = cookie(&said);
-    // A poll with a cookie from before tells as many entries.
+    // A poll with an earlier cookie reports as many entries.
     let mut other = pando.admin();
     assert_eq!(asked.poll(&mut other, Some(&held)).len(), 5);
 
@@ -334,7 +334,7 @@ fn cookies_of_no_use_are_refused_or_answered_with_everything() {
         assert_eq!(said.len(), 7, "{junk}: {said:?}");
         assert_eq!(short(&said)[6], "success false");
     }
-    // A cookie of its own kind, from another database.
+    // The cookie is well formed, but from another database.
     let other = start();
     let foreign = cookie(&ALL.poll(&mut other.admin(), None));
     match ALL.poll(&mut client, Some(&foreign)).as_slice() {

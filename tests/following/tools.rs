@@ -6,7 +6,7 @@ use kit::{Pando, SUFFIX, people};
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
 
-/// An `ldapsearch` that stays, writing into a file.
+/// An `ldapsearch` that follows changes and writes into a file.
 struct Staying {
     child: Child,
     file: std::path::PathBuf,
@@ -79,7 +79,7 @@ fn ldapsearch_shows_changes_as_they_happen() {
     }
     admin.delete(&people.name).expect_success();
     sync.says("deleted");
-    // Its answer to the deletion is the name alone, once more.
+    // The tool prints the name alone once more for the deletion.
     ps.says_twice(&format!("dn: ou=People,{SUFFIX}"));
     ps.says("control: 2.16.840.1.113730.3.4.7");
 }

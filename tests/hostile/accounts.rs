@@ -1,5 +1,5 @@
-//! A connection ends with the account it is bound as: when that is deleted, renamed or locked, or
-//! its password is changed by somebody else.
+//! Connections bound as an account end when the account is deleted, renamed or locked, or its
+//! password is changed by another subject.
 
 use kit::client::{Entry, Event, Modification};
 use kit::{Client, Pando, SUFFIX};
@@ -10,7 +10,7 @@ const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";
 const GRACE: &str = "uid=grace,ou=People,dc=example,dc=com";
 const POLICY: &str = "cn=policy,dc=example,dc=com";
 
-/// A node with people, whose passwords are under a policy.
+/// Serves a node with people, whose passwords are under a policy.
 fn served() -> (Pando, Client) {
     let pando = Pando::start();
     let mut admin = pando.admin();
@@ -38,10 +38,10 @@ fn is_served(client: &mut Client) {
     assert_eq!(found.entries.len(), 1, "{found:?}");
 }
 
-/// The server says why it ends the connection, and ends it.
+/// Checks that the server gives the reason for ending the connection, and ends it.
 #[track_caller]
 fn is_ended(client: &mut Client, when: &str) {
-    // Already told, or told at the next request.
+    // The notice has come already, or comes at the next request.
     let next = Modification::replace("userPassword", &["taken"]);
     let _ = client.try_send_modify(ADA, &[next], &[]);
     match client.receive() {
@@ -53,7 +53,7 @@ fn is_ended(client: &mut Client, when: &str) {
     assert!(client.is_closed_by_server(), "{when}");
 }
 
-/// Is given the administrator's connection.
+/// A callback that gets the administrator's connection.
 type Change = fn(&mut Client);
 
 const CHANGES: &[(&str, Change)] = &[
@@ -135,12 +135,12 @@ fn who_changes_the_own_password_stays() {
         is_served(&mut grace);
     }
     is_ended(&mut stolen, "changed on another connection");
-    // One that is bound anew is judged by what holds then.
+    // A connection that binds again has the rights of the present state.
     let mut ada = bound(&pando, ADA, "third");
     is_served(&mut ada);
 }
 
-/// A guess at a password must not end the connections of its owner.
+/// A wrong password must not end the connections of the account's owner.
 #[test]
 fn other_changes_end_no_connection() {
     let (pando, mut admin) = served();
@@ -153,7 +153,7 @@ fn other_changes_end_no_connection() {
     admin.modify(ADA, &change).expect_success();
     admin.delete(GRACE).expect_success();
     is_served(&mut ada);
-    // A bind on a connection whose account is gone is a bind like any other.
+    // A bind on a connection whose account was deleted is an ordinary bind.
     admin.delete(ADA).expect_success();
     ada.bind("uid=edsger,ou=People,dc=example,dc=com", "none")
         .expect(ResultCode::INVALID_CREDENTIALS);

@@ -1,4 +1,4 @@
-//! Wrong bytes: truncated, nested, oversized, mutated.
+//! Malformed bytes: truncated, nested, oversized, mutated messages.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::{Bystander, served};
 
 const NOTICE_OF_DISCONNECTION: &str = "1.3.6.1.4.1.1466.20036";
 
-/// One message of most kinds, well formed.
+/// Returns one well-formed message of most kinds.
 fn good_messages() -> Vec<Vec<u8>> {
     let filter = Filter::And(vec![
         Filter::Equality {
@@ -77,7 +77,7 @@ fn encoded(request: &Request<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Messages received until the server closes the connection, which it must do.
+/// Receives messages until the server closes the connection, which it must do.
 fn last_words(client: &mut Client) -> Vec<Event> {
     let mut events = Vec::new();
     loop {
@@ -111,7 +111,7 @@ fn truncated_messages() {
             client
                 .send_raw(&message[..length])
                 .expect("the connection is fresh");
-            // The rest never comes; the client is gone.
+            // The rest of the message never comes, and the client disconnects.
         }
     }
     bystander.noticed_nothing();
@@ -123,7 +123,7 @@ fn elements_cut_short_inside_a_whole_message() {
     let bystander = Bystander::of(pando.address());
     for message in good_messages() {
         for length in 5..message.len() - 1 {
-            // The outer length is right again, something inside reaches beyond it.
+            // The outer length is right again; an inner element reaches beyond it.
             let mut cut = Vec::new();
             ber::put_nested(&mut cut, ber::SEQUENCE, |out| {
                 out.extend_from_slice(&message[2..length]);
@@ -137,7 +137,7 @@ fn elements_cut_short_inside_a_whole_message() {
     bystander.noticed_nothing();
 }
 
-/// A search whose filter is `depth` times `(!…)`.
+/// Returns a search whose filter is `depth` times `(!…)`.
 fn nested_search(depth: usize) -> Vec<u8> {
     let mut filter = Vec::new();
     ber::put_octets(&mut filter, 0x87, b"cn");
@@ -208,7 +208,7 @@ fn lengths_beyond_the_limit() {
         });
         assert!(notice || words.is_empty(), "{header:x?}: {words:?}");
     }
-    // Announced but not sent: no memory before bytes.
+    // The length is announced but the bytes are not sent: no memory is taken for them.
     let before = pando.process().anonymous_memory_kib();
     let mut announced = Vec::new();
     for _ in 0..500 {
@@ -257,7 +257,7 @@ fn noise() {
     for _ in 0..1_000 {
         let length = 1 + random.below(2_000) as usize;
         let mut client = pando.client();
-        // The server may close while we still talk.
+        // The server may close while the client still sends.
         client.send_raw(&random.bytes(length)).ok();
         client.stream().shutdown(std::net::Shutdown::Write).ok();
         last_words(&mut client);

@@ -1,4 +1,4 @@
-//! Too many, too slow, deaf: connections that cost and give nothing.
+//! Too many, too slow, or unread connections, which cost the server resources.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{Bystander, served};
 
-/// Lets this process open as many sockets as the system allows, and says how many may be used.
+/// Raises the limit of open files for this process, and returns the number of sockets to use.
 fn sockets_max(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
@@ -39,7 +39,7 @@ fn thousands_of_half_open_connections() {
     let mut crowd = Vec::with_capacity(count);
     for number in 0..count {
         let mut stream = TcpStream::connect(pando.address()).expect("the server accepts");
-        // Half of them say the beginning of a bind and never the rest.
+        // Half of the clients send the beginning of a bind and never the rest.
         if number % 2 == 0 {
             stream
                 .write_all(b"\x30\x0c\x02\x01")
@@ -85,7 +85,7 @@ fn clients_that_never_read() {
             .stream()
             .set_write_timeout(Some(timeout))
             .expect("a positive timeout");
-        // Each asks for 400 KB a thousand times: 20 GB in all, if somebody kept it.
+        // Each client requests 400 KB a thousand times: 20 GB in all, if the server kept them.
         for _ in 0..1_000 {
             let sent = send_large_search(&mut client);
             if sent.is_err() {
@@ -177,7 +177,7 @@ fn endless_pipelines_share_time_fairly() {
     bystander.noticed_nothing();
 }
 
-/// A search that looks at everybody and finds nobody, with an id of two bytes.
+/// Encodes a search that reads all people and finds none, with an id of two bytes.
 fn fruitless_search(id: i32) -> Vec<u8> {
     let request = Request::Search(SearchRequest {
         base: SUFFIX,
@@ -197,7 +197,7 @@ fn fruitless_search(id: i32) -> Vec<u8> {
     message
 }
 
-/// A node with people, few enough that none of these searches needs a place.
+/// Serves a node with people, few enough that none of these searches needs a place.
 pub fn with_people() -> Pando {
     let pando = Pando::init();
     let person = |n: u32| {
@@ -213,7 +213,7 @@ pub fn with_people() -> Pando {
     pando
 }
 
-/// As many bytes as have come.
+/// Returns the number of bytes received.
 pub fn come(stream: &mut TcpStream) -> usize {
     stream.set_nonblocking(true).expect("a socket");
     let (mut buffer, mut bytes) = ([0; 4096], 0);
@@ -236,7 +236,7 @@ fn hundreds_of_requests_at_once_leave_others_their_turn() {
     pando.serve_as_configured();
     let (mut greedy, mut other) = (pando.client(), pando.client());
     assert_eq!(other.who_am_i(), "");
-    // Once, to know how long an answer is.
+    // The first search gives the length of an answer.
     let stream = greedy.stream();
     stream.write_all(&fruitless_search(-1)).expect("sent");
     let mut first = [0; 2];
@@ -257,7 +257,7 @@ fn hundreds_of_requests_at_once_leave_others_their_turn() {
     );
 }
 
-/// Like [`with_people`], with two serving threads.
+/// Serves a node like [`with_people`], with two serving threads.
 fn with_two_threads() -> Pando {
     let mut pando = with_people();
     let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[threads]\nserving = 2\n";
@@ -269,7 +269,7 @@ fn with_two_threads() -> Pando {
 #[test]
 fn threads_that_never_rest_see_what_others_write() {
     let pando = with_two_threads();
-    // Connections go to the thread that has the fewest: one of each kind to each of both.
+    // Connections go to the thread with the fewest: each of both threads gets one of each kind.
     let mut greedy = [pando.client(), pando.client()];
     let mut looking = [pando.client(), pando.client()];
     let mut admin = pando.admin();

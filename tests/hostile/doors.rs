@@ -1,4 +1,4 @@
-//! Every operation with every control, sent by those who may not: nothing changes, nothing is told.
+//! Every operation with every control, sent by subjects without rights: no change, no disclosure.
 
 use std::fmt::Write as _;
 
@@ -17,15 +17,15 @@ use protocol::{
     Request, ResultCode, Scope, SearchRequest, Values, oid,
 };
 
-/// An ordinary user.
+/// DN of an ordinary user.
 const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";
-/// A hidden entry, and a name of the same length that no entry has.
+/// A hidden entry, and a name of equal length that no entry has.
 const HIDDEN: &str = "cn=mailrule,cn=rules,cn=config";
 const MISSING: &str = "cn=mailnone,cn=rules,cn=config";
-/// Is in the values of hidden attributes alone.
+/// Text that stands only in values of hidden attributes.
 const WORD: &str = "hiddenword";
 
-/// A node with an entry of each kind.
+/// Serves a node with an entry of each kind.
 fn served() -> Pando {
     let pando = Pando::start();
     let mut admin = pando.admin();
@@ -68,7 +68,7 @@ fn served() -> Pando {
     pando
 }
 
-/// The entries that requests are about; each is also asked for an entry below it.
+/// Names of the entries that requests target; each request is also sent for a child of each.
 const TARGETS: &[&str] = &[
     "",
     "cn=Subschema",
@@ -97,7 +97,7 @@ fn control(oid: &str, value: Option<Vec<u8>>) -> OwnedControl {
     }
 }
 
-/// Lists of controls: each update is sent with each of them.
+/// Returns lists of controls: each update is sent with each of them.
 fn controls() -> Vec<Vec<OwnedControl>> {
     let mut everything = Vec::new();
     let attributes = vec!["*", "+"];
@@ -137,7 +137,7 @@ fn controls() -> Vec<Vec<OwnedControl>> {
     ]
 }
 
-/// Calls `each` with every update of an entry, lists of nothing included.
+/// Calls `each` with every update of an entry, also with empty lists.
 fn updates(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
     use ChangeOperation::{Add, Delete, Increment, Replace};
     each(&modify(target, vec![]));
@@ -149,7 +149,7 @@ fn updates(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
         "uidNumber",
     ] {
         if target == ADA && attribute == "userPassword" {
-            // Their own.
+            // The entries are the user's own.
             continue;
         }
         for operation in [Add, Delete, Replace, Increment] {
@@ -195,7 +195,7 @@ fn modify<'a>(object: &'a str, changes: Vec<Change<'a>>) -> Request<'a> {
     Request::Modify(ModifyRequest { object, changes })
 }
 
-/// Calls `each` with every extended operation that could be about an entry.
+/// Calls `each` with every extended operation that may concern an entry.
 fn extended(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
     let mut value = Vec::new();
     let mut send = |name: &str, value: Option<&[u8]>| {
@@ -228,7 +228,7 @@ fn extended(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
     send(oid::BULK_UPDATE, Some(b""));
 }
 
-/// Calls `each` with every way to read an entry, and with the search's area.
+/// Calls `each` with every way to read an entry, and with the search's base and scope.
 fn reads(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
     for (attribute, value) in [("objectClass", "top"), ("description", WORD), ("cn", "x")] {
         each(&Request::Compare(CompareRequest {
@@ -260,11 +260,11 @@ fn reads(target: &str, each: &mut dyn FnMut(&Request<'_>)) {
     }
 }
 
-/// A client without rights, and the answers it got.
+/// A client without rights, and its answers.
 struct Stranger {
     client: Client,
     sent: u32,
-    /// Messages about answers that tell too much, one each.
+    /// A text for each answer that discloses too much.
     wrong: Vec<String>,
     /// Answers about [`HIDDEN`] and about [`MISSING`].
     about: [String; 2],
@@ -277,7 +277,7 @@ impl Stranger {
         let said = text_of(&found);
         let which = [HIDDEN, MISSING].iter().position(|it| target.ends_with(it));
         if let Some(which) = which {
-            // Both names are as long as each other.
+            // Both names have the same length.
             let said = said.replace(HIDDEN, "cn=…").replace(MISSING, "cn=…");
             writeln!(self.about[which], "{said}").expect("a string");
         }
@@ -288,7 +288,7 @@ impl Stranger {
         found
     }
 
-    /// Sends an update, which must be refused without a look at the entry.
+    /// Sends an update, which must be refused before the entry is read.
     fn refused(&mut self, target: &str, request: &Request<'_>, controls: &[OwnedControl]) {
         let found = self.call(target, request, controls);
         let done = [
@@ -331,9 +331,9 @@ impl Stranger {
         }
     }
 
-    /// Everything once more, each as the update of a transaction.
+    /// Sends every update again as part of a transaction.
     fn in_transaction(&mut self, target: &str) {
-        // None, and those that read the entry before and after.
+        // The lists are the empty one, and those that read the entry before and after.
         for controls in controls().into_iter().step_by(7) {
             updates(target, &mut |request| {
                 let begun = self.client.extended(oid::START_TRANSACTION, None);
@@ -359,7 +359,7 @@ impl Stranger {
         }
     }
 
-    /// The result of one request; notices that a transaction is aborted may stand before it.
+    /// Returns the result of one request; notices of aborted transactions may precede it.
     fn answer(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Outcome {
         self.sent += 1;
         let sent = self.client.send(request, controls);
@@ -380,7 +380,7 @@ fn below(target: &str) -> String {
     }
 }
 
-/// All of an answer, values of octets as text.
+/// Returns an answer as text, values of octets included.
 fn text_of(found: &Found) -> String {
     let outcome = &found.outcome;
     let entries: Vec<String> = found.entries.iter().map(text_of_entry).collect();
@@ -412,7 +412,8 @@ fn text_of_entry(entry: &Entry) -> String {
     format!("{} {attributes:?}", entry.name)
 }
 
-/// All that the administrator sees: each entry with all attributes, contextCSN among them.
+/// Returns everything that the administrator reads: each entry with all attributes, contextCSN
+/// among them.
 fn whole(pando: &Pando) -> Vec<String> {
     let mut admin = pando.admin();
     let manage = [control(oid::MANAGE_DSA_IT, None)];
@@ -471,11 +472,11 @@ fn an_ordinary_user_changes_or_learns_nothing() {
     try_doors(ADA, "ada");
 }
 
-/// The number of matching entries that a client is told, and the words about it.
+/// Returns the number of matching entries in an answer, and the text about it.
 fn counted(client: &mut Client, base: &str, filter: &str) -> (EntryCount, String) {
     let mut value = Vec::new();
     MatchingEntryCountRequest {
-        // None that is looked at.
+        // No entry is read.
         examined_max: 0,
         always_examine: false,
         process_unindexed: true,
@@ -495,7 +496,7 @@ fn counted(client: &mut Client, base: &str, filter: &str) -> (EntryCount, String
     (answer.count, answer.debug_information.join("; "))
 }
 
-/// Attribute descriptions are numbered for good, and there are 65,535 numbers.
+/// Attribute descriptions are numbered permanently, and there are 65,535 numbers.
 #[test]
 fn users_invent_no_attribute_options() {
     let pando = served();
@@ -516,7 +517,7 @@ fn users_invent_no_attribute_options() {
         let diagnostic = refused.diagnostic;
         assert!(diagnostic.contains(&description), "{diagnostic}");
     }
-    // Where the administrator began, they may go on, and others see none of it.
+    // Users may continue where the administrator began, and other clients see none of it.
     let begun = [Modification::add("userPassword;lang-en", &["first"])];
     admin.modify(ADA, &begun).expect_success();
     let other = [Modification::replace("userPassword;lang-en", &["second"])];
@@ -527,7 +528,7 @@ fn users_invent_no_attribute_options() {
     assert!(stored.has("userPassword;lang-en"));
 }
 
-/// Searches end in the same way whether what follows is hidden or not there.
+/// Searches end in the same way whether entries behind a bound are hidden or missing.
 #[test]
 fn hidden_entries_use_up_no_limit() {
     let mut pando = served();
@@ -561,7 +562,8 @@ fn hidden_entries_use_up_no_limit() {
                 let scope = Scope::WholeSubtree;
                 let mut found =
                     client.search_with(base, scope, &filter, &["uid"], &controls, |_| ());
-                // A cookie's bytes are bound to the filter, its length says whether there is one.
+                // A cookie's bytes depend on the filter; its length shows only whether there is a
+                // cookie.
                 for (_, value) in &mut found.outcome.controls {
                     let length = value.as_ref().map_or(0, Vec::len);
                     *value = Some(length.to_string().into_bytes());
@@ -596,7 +598,7 @@ fn counts_are_of_what_a_client_may_see() {
             }
         }
     }
-    // The administrator is told bounds and reasons.
+    // The administrator gets bounds and reasons.
     let mut admin = pando.client();
     admin.bind(ADMIN, PASSWORD).expect_success();
     let (count, words) = counted(&mut admin, "", "(cn=mailrule)");

@@ -1,5 +1,5 @@
 //! Hostile clients: the server answers with protocolError or a Notice of Disconnection, its memory
-//! stays bounded, and other clients notice nothing.
+//! stays bounded, and other clients are not affected.
 
 mod accounts;
 mod bytes;
@@ -17,25 +17,25 @@ use std::time::{Duration, Instant};
 use kit::{Client, Pando, SUFFIX};
 use protocol::Scope;
 
-/// A good client that goes on asking while others misbehave.
+/// A well-behaved client that keeps sending requests while others misbehave.
 struct Bystander {
     done: Arc<AtomicBool>,
     thread: JoinHandle<Waits>,
 }
 
-/// How long a good client waited.
+/// Times for which a well-behaved client waited.
 #[derive(Debug, Default)]
 struct Waits {
     searches: u64,
-    /// Searches that took longer than [`NOTICEABLE`].
+    /// Number of searches that took longer than [`NOTICEABLE`].
     slow: u64,
     longest: Duration,
 }
 
-/// A wait that a person begins to notice; a search takes a thousandth of it.
+/// A noticeable wait; a search takes a thousandth of it.
 const NOTICEABLE: Duration = Duration::from_millis(250);
-/// A machine that compiles beside the tests stands still for seconds now and then, a server that
-/// hangs for longer.
+/// Greatest accepted wait: a machine that compiles beside the tests stalls for seconds, a hanging
+/// server for longer.
 const LONGEST: Duration = Duration::from_secs(30);
 
 impl Bystander {
@@ -45,7 +45,7 @@ impl Bystander {
         let thread = thread::spawn(move || {
             let mut client = Client::connect(address);
             let mut waits = Waits::default();
-            // Once at least, however late the thread has its turn.
+            // The client searches at least once, however late the thread runs.
             loop {
                 let started = Instant::now();
                 let found = client.search(SUFFIX, Scope::BaseObject, "(objectClass=*)", &["dc"]);
@@ -63,7 +63,7 @@ impl Bystander {
         Bystander { done, thread }
     }
 
-    /// Panics when it was ever answered wrongly, often late, or not at all.
+    /// Panics when an answer was wrong, often late, or missing.
     fn noticed_nothing(self) {
         self.done.store(true, Ordering::Relaxed);
         let waits = self
@@ -76,7 +76,7 @@ impl Bystander {
     }
 }
 
-/// A served node with a hundred people.
+/// Serves a node with a hundred people.
 fn served() -> Pando {
     let pando = Pando::start();
     let mut admin = pando.admin();

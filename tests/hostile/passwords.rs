@@ -1,4 +1,5 @@
-//! Clients that keep the hashing threads busy, from one address and from several, and that leave.
+//! Clients that keep the hashing threads busy, from one address and from several, and that
+//! disconnect.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,15 +10,15 @@ use kit::{Client, PATIENCE, Pando, SUFFIX, people};
 use protocol::proxy::Header;
 use protocol::{Authentication, BindRequest, Request, ResultCode, write_request};
 
-/// Of the password `hostile`: some tenths of a second to verify, so that fewer binds than ten are
-/// refused in a second, which is as many as the log has lines for.
+/// Stored form of the password `hostile`: it takes some tenths of a second to verify, so that fewer
+/// than ten binds are refused in a second, the number of lines that the log allows.
 const SLOW: &str = "{CRYPT}$6$rounds=600000$saltsalt$x";
-/// Checks of one client that wait at once.
+/// Number of checks of one client that wait at once.
 const CROWD: usize = 40;
 
 struct World {
     pando: Pando,
-    /// Where clients say their address.
+    /// The place of a client's address in the PROXY header.
     proxied: SocketAddr,
     dn: String,
 }
@@ -46,7 +47,7 @@ impl World {
         World { pando, proxied, dn }
     }
 
-    /// A connection of a client with this address that has sent a bind.
+    /// Opens a connection of a client with this address, and sends a bind.
     fn binding(&self, address: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.proxied).expect("the server listens");
         let source = Some(format!("{address}:50000").parse().expect("an address"));
@@ -63,10 +64,10 @@ impl World {
     }
 }
 
-/// Where the result code stands in a short bind response.
+/// Offset of the result code in a short bind response.
 const CODE_AT: usize = 9;
 
-/// Waits for the answer of a bind: its result code.
+/// Waits for the answer of a bind and returns its result code.
 fn answered(stream: &mut TcpStream) -> u8 {
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let mut response = [0; CODE_AT + 1];
@@ -81,7 +82,7 @@ fn a_crowd_at_one_address_does_not_hold_up_another() {
     let mut world = World::new();
     let _crowd: Vec<TcpStream> = (0..CROWD).map(|_| world.binding("192.0.2.1")).collect();
     assert_eq!(answered(&mut world.binding("192.0.2.2")), 49);
-    // The log has the order of the answers; this test may look at its sockets late.
+    // The log has the order of the answers; this test may read its sockets late.
     let is_of = |line: &str, address: &str| {
         line.contains("bind failed") && line.contains(&format!("address={address} "))
     };

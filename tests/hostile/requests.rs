@@ -1,4 +1,4 @@
-//! One request that asks for very much: memory and time of the server stay bounded.
+//! Single requests of great cost: memory and time of the server stay bounded.
 
 use std::io::{ErrorKind, Read};
 
@@ -12,8 +12,8 @@ use protocol::{OwnedControl, Scope, oid};
 use crate::crowds::{come, with_people};
 use crate::{Bystander, served};
 
-/// The most that one request may add to the server's peak memory: buffers of a slice, its output,
-/// and the pages that the allocator keeps.
+/// Memory that one request may add to the server's peak at most: buffers of a slice, its output,
+/// and pages that the allocator keeps.
 const MEMORY_KIB_MAX: u64 = 32 * 1024;
 
 /// Adds a group of the first people.
@@ -27,7 +27,7 @@ fn add_group(pando: &Pando, name: &str, members: usize) {
     pando.admin().add(&group).expect_success();
 }
 
-/// The control that follows `member` to these attributes.
+/// Returns the control that follows `member` to these attributes.
 fn dereference(wanted: &[&str]) -> OwnedControl {
     let request = DereferenceRequest {
         specifications: vec![DereferenceSpecification {
@@ -38,7 +38,7 @@ fn dereference(wanted: &[&str]) -> OwnedControl {
     OwnedControl::with_value(oid::DEREFERENCE, true, |out| request.encode(out))
 }
 
-/// One entry, with its controls.
+/// Returns one entry, with its controls.
 fn ask(
     client: &mut Client,
     name: &str,
@@ -59,7 +59,7 @@ fn ask(
     (entry, controls)
 }
 
-/// Runs `requests`, and says by how many KiB they raised the most memory that the server has had.
+/// Runs `requests`, and returns by how many KiB they raised the server's peak memory.
 fn raised_by(pando: &mut Pando, requests: impl FnOnce(&mut Client)) -> u64 {
     let bystander = Bystander::of(pando.address());
     let mut client = pando.client();
@@ -143,7 +143,7 @@ fn more_attributes_than_a_search_may_name_are_refused() {
     found.outcome.expect_success();
 }
 
-/// Bytes that the monitor says are kept for clients.
+/// Returns the bytes that the monitor reports as kept for clients.
 fn kept(pando: &Pando) -> u64 {
     let name = "cn=Request Memory,cn=Statistics,cn=monitor";
     let found = pando
@@ -163,7 +163,7 @@ fn parts_of_messages_take_no_more_memory_than_they_may() {
     let begun = [&b"\x30\x83\x0f\x42\x40"[..], &[0; 900_000]].concat();
     let mut crowd: Vec<Client> = (0..30).map(|_| pando.client()).collect();
     for client in &mut crowd {
-        // A connection that is refused may be closed while this is sent.
+        // The server may close a refused connection while the client sends.
         let _ = client.send_raw(&begun);
     }
     let mut closed = 0;
@@ -177,7 +177,7 @@ fn parts_of_messages_take_no_more_memory_than_they_may() {
     until("all is given back", || (kept(&pando) == 0).then_some(()));
 }
 
-/// Whether the server has closed the connection, without waiting.
+/// Returns whether the server has closed the connection, without waiting.
 fn is_closed(client: &mut Client) -> bool {
     let stream = client.stream();
     stream.set_nonblocking(true).expect("a socket");
@@ -190,7 +190,7 @@ fn is_closed(client: &mut Client) -> bool {
     }
 }
 
-/// Serves people on one thread, so that whoever holds it holds all.
+/// Serves people on one thread, so that a request that blocks it blocks all.
 fn with_one_thread() -> Pando {
     let mut pando = with_people();
     let settings = "listen = [\"ldap://127.0.0.1:0\"]\n[threads]\nserving = 1\n";
@@ -199,7 +199,7 @@ fn with_one_thread() -> Pando {
     pando
 }
 
-/// `(|(description=*0nothing*)…)` with so many parts, none of which is true.
+/// Returns `(|(description=*0nothing*)…)` with so many parts, none of which is true.
 fn fruitless(parts: usize) -> String {
     let parts: String = (0..parts)
         .map(|it| format!("(description=*{it}nothing*)"))
@@ -207,12 +207,12 @@ fn fruitless(parts: usize) -> String {
     format!("(|{parts})")
 }
 
-/// A client that asks short things has its answers while another's long search goes on.
+/// A client with short requests gets its answers during another client's long search.
 fn leaves_others_their_turn(pando: &Pando, base: &str, filter: &str) {
     let (mut greedy, mut other) = (pando.client(), pando.client());
     assert_eq!(other.who_am_i(), "");
     let id = greedy.send_search(base, Scope::WholeSubtree, filter, &["1.1"], &[], |_| {});
-    // Each of them waits for a slice; the long search takes many, also in an optimised build.
+    // Each request waits for a slice; the long search takes many, also in an optimised build.
     for _ in 0..3 {
         assert_eq!(other.who_am_i(), "");
     }

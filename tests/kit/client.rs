@@ -255,8 +255,7 @@ impl Client {
 
 const ANSWERS: &str = "the server answers";
 
-/// Unwraps the result of reading: a test may break a connection, but a message that is not LDAP is
-/// always a bug.
+/// Panics on a message that is not LDAP. Other errors are returned: a test may break a connection.
 #[track_caller]
 fn unless_garbage<T>(received: io::Result<T>) -> io::Result<T> {
     match received {

@@ -9,13 +9,13 @@ use crate::{
     add_people, command, installed, run, sources, with_many_people, with_people, with_referral,
 };
 
-/// Runs one part of the program of `go/` and expects it to be content.
+/// Runs one part of the program of `go/`, which must succeed.
 #[track_caller]
 fn go(part: &str, args: &[&str]) {
     run(program(), &[&[part], args].concat(), &[]).expect(0);
 }
 
-/// The program; compiled when it is first asked for, without the network.
+/// Returns the program; the first call compiles it, without the network.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

@@ -8,10 +8,10 @@ use kit::tools::Answer;
 
 use crate::{installed, run, sources};
 
-/// Start quickly rather than run fast: each program lives for a second.
+/// Options for a fast start rather than fast execution: each program runs for a second.
 const SETTINGS: [&str; 3] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"];
 
-/// The UnboundID LDAP SDK.
+/// Path of the UnboundID LDAP SDK.
 pub fn sdk() -> String {
     let path = installed("java").join("sdk.jar");
     path.to_string_lossy().into_owned()
@@ -27,14 +27,14 @@ pub fn java(args: &[&str], environment: &[(&str, &str)]) -> Answer {
     )
 }
 
-/// Runs the program of a class and expects it to be content.
+/// Runs the program of a class, which must succeed.
 #[track_caller]
 pub fn program(class: &str, args: &[&str]) {
     let path = format!("{}:{}", classes().display(), sdk());
     java(&[&["-cp", &path, class], args].concat(), &[]).expect(0);
 }
 
-/// Where the compiled programs are; compiles them when it is first asked.
+/// Returns the folder of the compiled programs; the first call compiles them.
 fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {

@@ -1,8 +1,8 @@
 //! LDAP libraries that applications use, as clients of a running Pando.
 //!
 //! Each test starts a server and runs one small program of `python/`, `java/` or `go/`, written
-//! against the library's own interface. A program ends with 0, or with what it expected and what
-//! came.
+//! against the library's own interface. A program exits with 0, or prints the expected and the
+//! actual value.
 
 mod go_ldap;
 mod java;
@@ -18,7 +18,7 @@ use std::process::Command;
 use kit::tools::{self, Answer};
 use kit::{ADMIN, PASSWORD, Pando, SUFFIX, ldif, people};
 
-/// A served node with the sample people.
+/// Serves a node with the sample people.
 fn with_people() -> Pando {
     let pando = Pando::start();
     add_people(&pando);
@@ -32,7 +32,7 @@ fn add_people(pando: &Pando) {
     }
 }
 
-/// A served node with `p0` … `p2999` below `ou=People`.
+/// Serves a node with `p0` … `p2999` below `ou=People`.
 fn with_many_people() -> Pando {
     let mut pando = Pando::init();
     let mut text = ldif::print(&people::unit("People"));
@@ -47,7 +47,7 @@ fn with_many_people() -> Pando {
     pando
 }
 
-/// Two served nodes: the first has a referral object for `ou=People`, which the second holds.
+/// Serves two nodes: the first has a referral object for `ou=People`, which the second holds.
 fn with_referral() -> (Pando, Pando) {
     let (here, there) = (Pando::start(), with_people());
     let mut referral = people::unit("People");
@@ -62,12 +62,12 @@ fn with_referral() -> (Pando, Pando) {
     (here, there)
 }
 
-/// This folder.
+/// Returns the folder of this file.
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("libraries")
 }
 
-/// Where `tests/libraries/install` has put a part.
+/// Returns the folder into which `tests/libraries/install` has put a part.
 fn installed(part: &str) -> PathBuf {
     let folder = sources().join("../../target/libraries").join(part);
     assert!(
@@ -78,7 +78,7 @@ fn installed(part: &str) -> PathBuf {
     folder
 }
 
-/// A command in a folder that ends after five minutes: a loaded machine compiles slowly.
+/// Returns a command in a folder that ends after five minutes: a loaded machine compiles slowly.
 fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", "300"]).arg(program);
@@ -86,7 +86,7 @@ fn command(program: &Path, folder: &Path) -> Command {
     command
 }
 
-/// Runs a program, for at most five minutes, that knows the site from its environment.
+/// Runs a program for five minutes at most, with the site in its environment.
 #[track_caller]
 fn run(program: &Path, args: &[&str], environment: &[(&str, &str)]) -> Answer {
     let mut command = command(program, &sources());
@@ -96,7 +96,7 @@ fn run(program: &Path, args: &[&str], environment: &[(&str, &str)]) -> Answer {
     tools::run_command(&mut command, "")
 }
 
-/// Runs a program of `python/` and expects it to be content.
+/// Runs a program of `python/`, which must succeed.
 #[track_caller]
 fn python(program: &str, args: &[&str]) {
     let interpreter = installed("python").join("bin/python");

@@ -1,4 +1,4 @@
-//! Command line tools of the UnboundID LDAP SDK, run as a person runs them.
+//! Command line tools of the UnboundID LDAP SDK, run as from a shell.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn run(name: &str, args: &[&str]) -> Answer {
     java(&[&["-jar", &jar, name], args].concat(), &[])
 }
 
-/// Rates are measured for a second, by two threads.
+/// Options that measure rates for a second, by two threads.
 const BRIEFLY: [&str; 6] = [
     "--numThreads",
     "2",
@@ -33,7 +33,7 @@ const BRIEFLY: [&str; 6] = [
     "1",
 ];
 
-/// The rows of a table of rates, as numbers: how many a second, milliseconds each, errors a second.
+/// Checks a table of rates: operations a second, milliseconds each, errors a second.
 #[track_caller]
 fn expect_rate(answer: &Answer, errors_column: usize) {
     let rows: Vec<Vec<f64>> = answer
@@ -82,7 +82,7 @@ fn rate_of_authentications() {
     expect_rate(&binds, 2);
 }
 
-/// Lines that a tool printed, without its comments.
+/// Returns the lines that a tool printed, without comments.
 fn lines(answer: &Answer) -> Vec<&str> {
     let lines = answer.out.lines();
     lines.filter(|line| !line.starts_with('#')).collect()
@@ -187,7 +187,7 @@ fn modify_compare_delete() {
     assert_eq!(lines(&names), [SUFFIX, "ou=Groups,dc=example,dc=com"]);
 }
 
-/// `ldap-diff` from one to the other; what it wrote.
+/// Runs `ldap-diff` from one server to the other, and returns its output.
 fn difference(source: &Pando, target: &Pando) -> String {
     let file = source.folder.join("difference.ldif");
     let output = file.to_string_lossy().into_owned();
@@ -218,7 +218,7 @@ fn difference(source: &Pando, target: &Pando) -> String {
     fs::read_to_string(file).expect("the tool has written it")
 }
 
-/// How many records a text of LDIF has.
+/// Number of records in a text of LDIF.
 fn records(text: &str) -> usize {
     text.lines().filter(|line| line.starts_with("dn: ")).count()
 }
@@ -245,7 +245,7 @@ fn differences_of_two_directories() {
     for line in ["sn: Byron", "changetype: delete", "ou: New"] {
         assert!(found.contains(line), "{line} is missing in:\n{found}");
     }
-    // Applied to the first, it makes both the same.
+    // Applied to the first server, the output makes both equal.
     one.tools().modify(&found).expect(0);
     assert_eq!(records(&difference(&one, &other)), 0);
 }

@@ -1,11 +1,11 @@
-//! The way of an operator: copy, serve, follow, cut over.
+//! The steps of a migration: copy, serve, follow, cut over.
 
 use super::{Move, assert_same, person, tree};
 use kit::client::{Client, Modification};
 use kit::process::until;
 use kit::{ADMIN, PASSWORD, Pando, SUFFIX, people};
 
-/// People on the old server besides the sample.
+/// Number of people on the old server besides the sample.
 const PEOPLE: usize = 2_000;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_server_moves_while_it_changes() {
     every_kind_of_change(&mut moved.old_admin());
     moved.converges(&command);
 
-    // Killed while changes come, and more come while it is away.
+    // The command is killed during changes, and more changes come before it runs again.
     let mut admin = moved.old_admin();
     for number in 500..1_000 {
         relabel(&mut admin, number, "during");
@@ -40,7 +40,7 @@ fn a_server_moves_while_it_changes() {
     command = moved.start();
     moved.converges(&command);
 
-    // Each server goes away and comes back.
+    // Each server stops and returns.
     moved.old.stop();
     command.wait_for("trying again", |line| {
         line.contains("trying again").then_some(())
@@ -65,7 +65,7 @@ fn a_server_moves_while_it_changes() {
     moved.pando.assert_clean();
 }
 
-/// Without a session log the provider cannot name what is gone: it names what is not.
+/// Without a session log the provider cannot name deleted entries: it names the others.
 #[test]
 fn what_is_gone_is_found_by_what_is_there() {
     let mut moved = Move::new("", 300);
@@ -73,15 +73,15 @@ fn what_is_gone_is_found_by_what_is_there() {
     every_kind_of_change(&mut admin);
     moved.run(&["--once"]).expect(0);
     away(&mut admin);
-    // Into the folder: nobody serves it yet.
+    // The copy goes into the folder: the node is not served yet.
     moved.run(&["--once"]).expect(0).says("caught up");
     moved.pando.assert_clean();
     moved.pando.serve();
     moved.assert_same();
 }
 
-/// Entries come back below a new unit of an old name. A provider that goes by its own identifiers
-/// tells them before it, and they must not go with the one that had the name.
+/// Entries return below a new unit of an old name. A provider with its own identifiers reports them
+/// before the unit, and they must not be deleted with the old unit of the name.
 #[test]
 fn a_name_goes_to_another_unit() {
     let old = Pando::start();
@@ -117,7 +117,7 @@ fn a_served_node_is_filled_over_ldap() {
     moved.pando.serve();
     let answer = moved.run(&["--once", "--report", "differences"]).expect(0);
     answer.says("the node is served").says("caught up");
-    // Passwords in the clear are hashed, as everybody's that come over LDAP.
+    // Cleartext passwords are hashed, as all passwords that come over LDAP.
     let all = [&mut moved.old_admin(), &mut moved.pando.admin()].map(|client| {
         let mut all = tree(client);
         for entry in &mut all {
@@ -143,7 +143,7 @@ fn a_node_that_is_not_served_is_waited_for() {
     assert!(command.stop().success());
 }
 
-/// After what is like a power cut.
+/// The node starts again after a crash.
 fn restart(pando: &mut Pando) {
     pando.kill();
     pando.serve();
@@ -155,7 +155,7 @@ fn relabel(admin: &mut Client, number: usize, text: &str) {
     admin.modify(&name, &[change]).expect_success();
 }
 
-/// Adds, changes, renames, moves and deletes, of single entries and of a unit with entries.
+/// Adds, changes, renames, moves and deletes single entries and a unit with entries.
 fn every_kind_of_change(admin: &mut Client) {
     for entry in ["alan", "barbara", "donald"].map(people::person) {
         admin.add(&entry).expect_success();
@@ -179,7 +179,7 @@ fn every_kind_of_change(admin: &mut Client) {
         admin.rename(old, rdn, true, superior).expect_success();
     };
     rename(admin, &person("ada"), "uid=augusta", None);
-    // Two exchange their names.
+    // Two entries exchange their names.
     rename(admin, &person("extra5"), "uid=between", None);
     rename(admin, &person("extra6"), "uid=extra5", None);
     rename(admin, &person("between"), "uid=extra6", None);
@@ -199,7 +199,7 @@ fn every_kind_of_change(admin: &mut Client) {
     );
 }
 
-/// A unit goes, another one takes its name, and gets its entry.
+/// Deletes a unit, adds another one of its name, and gives it the entry.
 fn take_over(admin: &mut Client, name: &str, uid: &str, go: impl Fn(&mut Client, &str)) {
     let unit = format!("ou={name},{SUFFIX}");
     let people = format!("ou=People,{SUFFIX}");
@@ -214,20 +214,20 @@ fn take_over(admin: &mut Client, name: &str, uid: &str, go: impl Fn(&mut Client,
         .expect_success();
 }
 
-/// Changes while nobody follows, in an order that a refresh does not keep.
+/// Makes changes while no client follows, in an order that a refresh does not keep.
 fn away(admin: &mut Client) {
-    // An old entry below a new one: it is told first.
+    // An old entry moves below a new one, and is reported first.
     admin.add(&people::unit("New")).expect_success();
     let new = format!("ou=New,{SUFFIX}");
     admin
         .rename(&person("grace"), "uid=grace", false, Some(&new))
         .expect_success();
-    // A name goes from one entry to another, and its first owner is gone.
+    // One entry takes the name of another, which is deleted.
     admin.delete(&person("alan")).expect_success();
     admin
         .rename(&person("barbara"), "uid=alan", true, None)
         .expect_success();
-    // Another entry under the name of a deleted unit with entries.
+    // Another entry takes the name of a deleted unit with entries.
     admin
         .delete(&format!("uid=frances,ou=Team,ou=Groups,{SUFFIX}"))
         .expect_success();

@@ -1,4 +1,4 @@
-//! Interruptions of a migration under way, by an old server and by an operator.
+//! Interruptions of a migration, by the old server and by the operator.
 
 use super::{Move, person};
 use kit::client::Modification;
@@ -24,7 +24,7 @@ fn an_old_cookie_does_no_harm() {
     let mut admin = moved.old_admin();
     admin.delete(&person("extra7")).expect_success();
     admin.add(&people::person("alan")).expect_success();
-    // A moment before the first change that the old server knows of.
+    // The cookie is from before the first change that the old server knows.
     let path = moved.pando.node().join("pando-migrate.ldif");
     let state = std::fs::read_to_string(&path).expect("the state is kept");
     let (before, _) = state
@@ -89,7 +89,7 @@ fn one_at_a_time_works_on_a_folder() {
     moved.run(&["--once"]).expect(0);
 }
 
-/// Parts of a tree are copied, each with a cookie of its own; the rest stays.
+/// Parts of a tree are copied, each with a cookie of its own; other entries stay.
 #[test]
 fn parts_of_a_server_are_copied() {
     let mut moved = Move::new("", 20);
@@ -102,7 +102,7 @@ fn parts_of_a_server_are_copied() {
     let mut entry = people::person("alan");
     entry.name = format!("uid=alan,{groups}");
     admin.add(&entry).expect_success();
-    // From one part into the other: gone here, come there, and still the same entry.
+    // An entry moves from one part into the other: deleted here, added there, with the same UUID.
     admin
         .rename(&person("grace"), "uid=grace", false, Some(&groups))
         .expect_success();

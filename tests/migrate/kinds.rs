@@ -1,11 +1,10 @@
-//! Entries that are not like the others: referrals, aliases, subentries, large groups, Unix groups,
-//! odd names.
+//! Special entries: referrals, aliases, subentries, large groups, Unix groups, odd names.
 
 use super::{Move, person};
 use kit::client::Modification;
 use kit::{Entry, SUFFIX};
 
-/// Members of the large group.
+/// Number of members of the large group.
 const MEMBERS: usize = 3_000;
 
 fn odd_entries() -> Vec<Entry> {
@@ -61,7 +60,7 @@ fn odd_entries() -> Vec<Entry> {
                 ("sn", &["Two+One"]),
             ],
         ),
-        // Structural there (RFC 2307).
+        // The class is structural there (RFC 2307).
         below(
             "cn=unix",
             &[
@@ -95,7 +94,7 @@ fn every_kind_of_entry_moves() {
     assert!(found.expect("it is a base").has("description"));
 }
 
-/// The odd entries, one by one over LDAP.
+/// Adds the special entries, one by one over LDAP.
 #[test]
 fn every_kind_of_entry_comes_while_it_follows() {
     let mut moved = Move::new("", 5);

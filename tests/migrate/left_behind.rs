@@ -1,5 +1,5 @@
-//! A migration names everything that it does not take over, and everything that becomes public by
-//! it.
+//! Reports of a migration: everything that it does not take over, and everything that becomes
+//! public by it.
 
 use super::Move;
 use kit::{ADMIN, Client, SUFFIX, people};
@@ -71,7 +71,7 @@ fn rules_limits_and_overlays_are_named() {
     moved.pando.serve();
     assert!(!shows_secret(&mut moved.pando.client()));
     assert!(shows_secret(&mut moved.pando.admin()));
-    // Settled attributes are named no more.
+    // Attributes with a decision are no longer named.
     let conf = "access to attrs=badgePassword,badgeNumber by * none\n";
     moved.pando.folder.write("slapd.conf", conf);
     let log = moved

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A schema of the old server's own: a type with a supertype, one whose syntax nobody knows, one
-/// that the node defines differently, one of a secret, a class that uses them.
+/// The old server's own schema: a type with a supertype, one with an unknown syntax, one that the
+/// node defines differently, one of a secret, and a class that uses them.
 const SCHEMA: &str = "\
 attributetype ( 1.3.6.1.4.1.4203.666.99.1 NAME 'badgeNumber' EQUALITY integerMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
@@ -39,12 +39,12 @@ pub struct Move {
     pub old: Slapd,
     /// The node.
     pub pando: Pando,
-    /// Holds the old server's own schema.
+    /// Folder with the old server's own schema.
     _folder: Folder,
 }
 
 impl Move {
-    /// An old server with some people, configured with further lines, and an empty node.
+    /// Starts an old server with some people and further lines of configuration, and an empty node.
     pub fn new(further: &str, people: usize) -> Move {
         let folder = Folder::new();
         let schema = folder.write("own.schema", SCHEMA);
@@ -70,7 +70,7 @@ impl Move {
         moved
     }
 
-    /// A connection to the old server as its administrator.
+    /// Connects to the old server as its administrator.
     pub fn old_admin(&self) -> Client {
         let mut client = self.old.client();
         client.bind(ADMIN, PASSWORD).expect_success();
@@ -101,7 +101,7 @@ impl Move {
         Running::start("pando migrate", &mut command)
     }
 
-    /// Waits until the node has what the old server has.
+    /// Waits until the node equals the old server.
     #[track_caller]
     pub fn converges(&self, command: &Running) {
         let (mut there, mut here) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ impl Move {
         assert_same(&there, &here, &command.log());
     }
 
-    /// Both must be the same now.
+    /// Checks that both servers are equal.
     #[track_caller]
     pub fn assert_same(&self) {
         let (there, here) = (tree(&mut self.old_admin()), tree(&mut self.pando.admin()));
@@ -123,7 +123,7 @@ impl Move {
     }
 }
 
-/// All entries with everything that a migration keeps, sorted by name.
+/// Returns all entries with every attribute that a migration keeps, sorted by name.
 pub fn tree(client: &mut Client) -> Vec<Entry> {
     let select = [
         "*",
@@ -139,7 +139,7 @@ pub fn tree(client: &mut Client) -> Vec<Entry> {
     kit::ldif::in_order(found.entries)
 }
 
-/// Panics with what differs.
+/// Panics with the differences.
 #[track_caller]
 pub fn assert_same(there: &[Entry], here: &[Entry], log: &str) {
     let only = |these: &[Entry], others: &[Entry]| -> String {
@@ -154,7 +154,7 @@ pub fn assert_same(there: &[Entry], here: &[Entry], log: &str) {
     );
 }
 
-/// The name of a person.
+/// Returns the name of a person.
 pub fn person(uid: &str) -> String {
     format!("uid={uid},ou=People,{SUFFIX}")
 }

@@ -1,9 +1,9 @@
-//! Mistakes and faults of an old server, and the command's messages about them.
+//! Mistakes and faults of an old server, and the messages of the command about them.
 
 use super::Move;
 use kit::{ADMIN, Pando, SUFFIX, Slapd, people};
 
-/// Runs the command against an old server, as its administrator, unless told otherwise.
+/// Runs the command against an old server, as its administrator by default.
 fn migrate(pando: &Pando, old: &Slapd, args: &[&str]) -> kit::tools::Answer {
     let url = format!("ldap://{}", old.address());
     let mut all = vec!["--from", &url, "--once"];
@@ -28,7 +28,7 @@ fn a_server_without_synchronisation_is_copied_plainly() {
     migrate(&pando, &old, &plain)
         .expect(0)
         .says("6 entries imported");
-    // Once more, after changes: what differs is changed, what is gone is deleted.
+    // The command runs again after changes: differing entries are changed, missing ones deleted.
     admin.delete(&super::person("grace")).expect_success();
     admin.add(&people::person("alan")).expect_success();
     pando.serve();

@@ -1,4 +1,4 @@
-//! Password policies move with the state of the accounts under them.
+//! Password policies migrate with the state of the accounts under them.
 
 use super::{Move, person};
 use kit::client::Modification;
@@ -20,8 +20,8 @@ fn policy() -> String {
     format!("cn=default,ou=Policies,{SUFFIX}")
 }
 
-/// An old server with a default policy, which it tells in its configuration, and two people under
-/// it: ada, who changed her password and guessed once, and grace, who is locked out.
+/// Starts an old server with a default policy in its configuration, and two people under it: ada,
+/// who changed her password and failed once, and grace, who is locked out.
 fn moved() -> Move {
     let further = format!(
         "overlay ppolicy\nppolicy_default \"{}\"\n\
@@ -55,7 +55,7 @@ fn moved() -> Move {
     moved
 }
 
-/// Within a second slapd may take the time of two former passwords for the same value.
+/// Within a second slapd may take the times of two former passwords for the same value.
 fn set(client: &mut Client, uid: &str, password: &str) {
     let change = [Modification::replace("userPassword", &[password])];
     until("the password is changed", || {
@@ -74,7 +74,7 @@ fn old_client(moved: &Move, uid: &str, password: &str) -> Option<Client> {
     (outcome.code == ResultCode::SUCCESS).then_some(client)
 }
 
-/// The state of an account: attribute and values.
+/// Returns the state of an account: attributes and values.
 fn state(client: &mut Client, uid: &str) -> Vec<(&'static str, Vec<String>)> {
     let found = client.search(&person(uid), Scope::BaseObject, "(objectClass=*)", &STATE);
     let entry = found.only();
@@ -88,7 +88,7 @@ fn state_and_default_policy_move() {
     assert_eq!(before[0][3].1.len(), 2, "former passwords: {before:?}");
     assert_eq!(before[1][1].1.len(), 3, "three failures: {before:?}");
     assert_eq!(before[1][2].1.len(), 1, "a lock: {before:?}");
-    // slapd gives the name in small letters.
+    // slapd returns the name in lower case.
     let name = policy().to_lowercase();
     let said = moved.run(&["--once"]).expect(0).err.to_lowercase();
     assert!(
@@ -101,7 +101,7 @@ fn state_and_default_policy_move() {
     assert_eq!(after, before);
     let config = admin.read("cn=config").expect("the administrator sees it");
     assert_eq!(config.text("pandoPasswordPolicy").to_lowercase(), name);
-    // It is in force: what was locked is, what was used cannot come back.
+    // The policy is in force: locked accounts are locked, used passwords cannot return.
     let mut grace = moved.pando.client();
     let refused = grace.bind(&person("grace"), "grace");
     refused.expect(ResultCode::INVALID_CREDENTIALS);
@@ -112,7 +112,7 @@ fn state_and_default_policy_move() {
     refused.expect(ResultCode::CONSTRAINT_VIOLATION);
 }
 
-/// With the policy in force here, changes that the old server judged are not judged again.
+/// With the policy in force here, changes accepted by the old server are not judged again.
 #[test]
 fn what_changes_there_afterwards_comes_as_it_is() {
     let mut moved = moved();

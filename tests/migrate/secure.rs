@@ -1,4 +1,4 @@
-//! Over TLS, and from another server than slapd: Pando is a provider too.
+//! Migration over TLS, and from a provider other than slapd: Pando.
 
 use kit::client::Modification;
 use kit::process::Running;
@@ -48,7 +48,7 @@ fn a_node_moves_to_another_over_tls() {
         (super::tree(&mut new.admin()) == there).then_some(())
     });
     assert!(command.stop().success());
-    // A cookie that means nothing to it: it asks for a refresh from the beginning.
+    // The provider does not know the cookie: it requires a refresh from the beginning.
     admin.delete(&super::person("edsger")).expect_success();
     let path = new.node().join("pando-migrate.ldif");
     let state = std::fs::read_to_string(&path).expect("the state is kept");
@@ -58,7 +58,7 @@ fn a_node_moves_to_another_over_tls() {
     answer
         .says("no longer knows what has changed since")
         .says("0 added, 0 changed, 1 deleted");
-    // The folder remembers where from: the other URL is another server for all it knows.
+    // The folder records its source: to the node, another URL is another server.
     let other = [&from_start[..], &bind, &trusted].concat();
     let answer = new.run_on_node(&["migrate"], &other).expect(1);
     answer.says("remove the file");

@@ -9,7 +9,7 @@ use protocol::{ChangeOperation, ResultCode, Scope};
 use crate::filter::Filter;
 use crate::steps::Step;
 
-/// Entries by their names as [`key`] writes them.
+/// Entries by their names as normalised by [`key`].
 pub struct Directory {
     entries: BTreeMap<String, Entry>,
 }
@@ -29,7 +29,7 @@ impl From<ResultCode> for Expected {
     }
 }
 
-/// Every reason to refuse; none means success. A server may name any of them.
+/// Every reason to refuse; none means success. A server may report any of them.
 fn verdict(mut reasons: Vec<ResultCode>) -> Expected {
     if reasons.is_empty() {
         reasons.push(ResultCode::SUCCESS);
@@ -40,7 +40,7 @@ fn verdict(mut reasons: Vec<ResultCode>) -> Expected {
     }
 }
 
-/// Attributes that an object class of the model demands and allows.
+/// The attributes that an object class of the model requires and allows.
 struct Rules {
     must: &'static [&'static str],
     may: &'static [&'static str],
@@ -71,7 +71,7 @@ impl Directory {
         }
     }
 
-    /// Names of all entries as they were spelled.
+    /// Returns the names of all entries as spelled.
     pub fn names(&self) -> Vec<&str> {
         self.entries
             .values()
@@ -110,7 +110,7 @@ impl Directory {
 
     fn add(&mut self, entry: &Entry) -> Expected {
         let key = key(&entry.name);
-        // Values of the name need not be given (RFC 4511 §4.7).
+        // Values of the RDN need not be given (RFC 4511 §4.7).
         let mut entry = renamed(entry, &entry.name, false);
         let mut reasons = schema_violations(&entry);
         if self.entries.contains_key(&key) {
@@ -118,7 +118,7 @@ impl Directory {
         }
         match self.entries.get(parent(&key)) {
             None => reasons.push(ResultCode::NO_SUCH_OBJECT),
-            // Names are told as the entries on the way spell their parts.
+            // Returned names have the RDNs as spelled in each entry.
             Some(superior) => {
                 let rdn = entry.name.split(',').next().unwrap_or_default();
                 entry.name = format!("{rdn},{}", superior.name);
@@ -173,7 +173,7 @@ impl Directory {
         let target = key(new_superior.unwrap_or(parent(name)));
         let new_key = key(&format!("{new_rdn},{target}"));
         if is_within(&target, &old_key) || is_below(&old_key, &new_key) {
-            // Below itself, or in place of its own ancestor: the standard names no code.
+            // The new name is below the entry, or an ancestor's: the standard names no code.
             reasons.extend([53, 32, 64, 67, 68, 71, 80].map(ResultCode));
         }
         let Some(entry) = self.entries.get(&old_key) else {
@@ -202,7 +202,7 @@ impl Directory {
         verdict(reasons)
     }
 
-    /// Everything below `old_key` follows to below `new_name`.
+    /// Moves everything below `old_key` to below `new_name`.
     fn move_subtree(&mut self, old_key: &str, new_name: &str) {
         let below: Vec<String> = self
             .entries
@@ -308,7 +308,7 @@ fn renamed(entry: &Entry, new_name: &str, delete_old_rdn: bool) -> Entry {
     changed
 }
 
-/// Takes away values, and the attribute with the last of them.
+/// Removes values, and the attribute with its last value.
 fn remove(entry: &mut Entry, attribute: &str, is_meant: impl Fn(&[u8]) -> bool) {
     for (name, values) in &mut entry.attributes {
         if name.eq_ignore_ascii_case(attribute) {
@@ -359,19 +359,19 @@ fn has_bytes(entry: &Entry, attribute: &str, value: &[u8]) -> bool {
         .any(|known| known.eq_ignore_ascii_case(value))
 }
 
-/// The model's names have no escaped commas.
+/// Splits a name; the model's names have no escaped commas.
 fn parent(name: &str) -> &str {
     name.split_once(',').map_or("", |(_, parent)| parent)
 }
 
-/// Types and values of the first RDN.
+/// Returns types and values of the first RDN.
 fn rdn(name: &str) -> impl Iterator<Item = (&str, &str)> {
     let rdn = name.split(',').next().unwrap_or(name);
     let parts = rdn.split('+').map(|part| part.split_once('='));
     parts.map(|part| part.expect("names are made by the steps"))
 }
 
-/// One text for all ways to write a name: lower case, values of an RDN in order.
+/// Returns one text for all spellings of a name: lower case, values of an RDN in order.
 fn key(name: &str) -> String {
     let name = name.to_lowercase();
     let rdns = name.split(',').map(|rdn| {

@@ -1,4 +1,4 @@
-//! Filters of the model, evaluated over three values by looking at every value of an entry.
+//! Filters of the model, evaluated in three-valued logic on every value of an entry.
 
 use std::fmt;
 
@@ -18,11 +18,11 @@ pub enum Filter {
         any: String,
         last: String,
     },
-    /// By a rule that looks at case.
+    /// An assertion under a rule that respects case.
     Exact(String, String),
 }
 
-/// Attribute types the model knows; others are Undefined.
+/// Attribute types that the model knows; others are Undefined.
 const KNOWN: &[&str] = &[
     "objectclass",
     "cn",
@@ -35,11 +35,11 @@ const KNOWN: &[&str] = &[
     "givenname",
     "name",
 ];
-/// Subtypes of `name` that entries of the model have.
+/// The subtypes of `name` that entries of the model have.
 const NAMES: &[&str] = &["cn", "sn", "title", "ou", "givenname"];
 
 impl Filter {
-    /// True, False or (`None`) Undefined.
+    /// Evaluates the filter to true, false or (`None`) Undefined.
     pub fn matches(&self, entry: &Entry) -> Option<bool> {
         match self {
             Filter::And(parts) => {
@@ -95,8 +95,8 @@ impl Filter {
     }
 }
 
-/// A type stands for its subtypes, and a description for those with further options (RFC 4512
-/// §2.5.2); entries of the model have at most one option.
+/// Returns whether a description covers another: a type covers its subtypes, and a description
+/// those with further options (RFC 4512 §2.5.2); entries of the model have at most one option.
 fn any_value(entry: &Entry, attribute: &str, test: impl Fn(&str) -> bool) -> Option<bool> {
     let attribute = attribute.to_lowercase();
     let (wanted, wanted_option) = attribute.split_once(';').unwrap_or((&attribute, ""));

@@ -1,7 +1,7 @@
-//! Random operations against a small obvious directory: every answer and every state must agree.
+//! Random operations compared with a simple model: every answer and every state must agree.
 //!
-//! The model (`directory.rs`) keeps entries in a map and does everything by walking over all of
-//! it; `steps.rs` makes up operations, most of them plausible, some of them wrong.
+//! The model (`directory.rs`) keeps entries in a map and walks over all of it for each step;
+//! `steps.rs` generates operations, most of them plausible, some of them wrong.
 
 mod directory;
 mod filter;
@@ -14,7 +14,7 @@ use protocol::{ResultCode, Scope};
 use directory::{Directory, Expected};
 use steps::Step;
 
-/// The server beside the model.
+/// The server that is compared with the model.
 enum Server {
     Pando(Pando),
     OpenLdap(Slapd),
@@ -32,7 +32,7 @@ impl Server {
         }
     }
 
-    /// Ends and starts the server again, one way or the other; the database must not mind.
+    /// Restarts the server, in an orderly way or by a kill; the database must be unharmed.
     fn restart(&mut self, random: &mut Random) {
         if let Server::Pando(pando) = self {
             if random.chance(50) {
@@ -46,7 +46,7 @@ impl Server {
     }
 }
 
-/// Makes the step on the server and returns what it answered; searches return names, too.
+/// Executes the step on the server and returns the answer; a search returns names, too.
 fn run(client: &mut Client, step: &Step) -> (ResultCode, Vec<String>) {
     let outcome = match step {
         Step::Add(entry) => client.add(entry),
@@ -123,7 +123,7 @@ fn agree(step_count: usize, test: &str) {
     }
 }
 
-/// Says what is missing and what is too much, not two long lists.
+/// Prints missing and extra names instead of two long lists.
 #[track_caller]
 fn assert_same_names(found: &[String], expected: &[String], step: &str) {
     let missing: Vec<_> = expected
@@ -140,7 +140,7 @@ fn assert_same_names(found: &[String], expected: &[String], step: &str) {
     );
 }
 
-/// slapd says namingViolation where RFC 4511 §4.6 says notAllowedOnRDN.
+/// slapd returns namingViolation where RFC 4511 §4.6 prescribes notAllowedOnRDN.
 fn is_slapds_way(server: &Server, codes: &[ResultCode], code: ResultCode) -> bool {
     matches!(server, Server::OpenLdap(_))
         && codes.contains(&ResultCode::NOT_ALLOWED_ON_RDN)
@@ -159,7 +159,7 @@ fn many_short_lives_agree_with_the_model() {
     }
 }
 
-/// Changes of attributes the model and the steps agree on.
+/// Changes of attributes in the form shared by model and steps.
 fn change(
     operation: protocol::ChangeOperation,
     attribute: &str,

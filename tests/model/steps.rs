@@ -1,4 +1,4 @@
-//! Made-up operations: names and words come from small sets, so that they meet.
+//! Generated operations: names and words come from small sets, so that they collide.
 
 use kit::client::Modification;
 use kit::{Entry, Random, SUFFIX};
@@ -61,11 +61,11 @@ const ATTRIBUTES: &[&str] = &[
     "givenName;lang-de",
     "givenName;LANG-de",
 ];
-/// The first so many of [`ATTRIBUTES`] are compared: of one with options, servers differ in which
-/// description a compare means.
+/// Number of [`ATTRIBUTES`] from the start that are compared: for a description with options,
+/// servers disagree about compare.
 const COMPARED: usize = 7;
 
-/// The next operation, given what is there.
+/// Returns the next operation, depending on the present entries.
 pub fn next(random: &mut Random, model: &Directory) -> Step {
     match random.below(100) {
         0..20 => Step::Add(entry(random, model)),
@@ -143,7 +143,7 @@ fn entry(random: &mut Random, model: &Directory) -> Entry {
     entry
 }
 
-/// An RDN of two values, in one order or the other.
+/// Returns an RDN of two values, in either order.
 fn two(random: &mut Random, cn: &str, sn: &str) -> String {
     match random.chance(50) {
         true => format!("cn={cn}+sn={sn}"),
@@ -160,13 +160,14 @@ fn modification(random: &mut Random) -> Modification {
         ChangeOperation::Replace,
     ]);
     let least = u64::from(operation == ChangeOperation::Add);
-    // Two values of a single-valued attribute at once: servers differ in when they mind.
+    // Two values of a single-valued attribute are given at once: servers differ in when they
+    // refuse.
     let most = if attribute == "employeeNumber" { 2 } else { 3 };
     let count = least + random.below(most - least);
     let mut values: Vec<String> = Vec::new();
     for _ in 0..count {
         let value = word(random);
-        // A value twice in one list is the client's mistake, tested elsewhere.
+        // A value twice in one list is the client's error, tested elsewhere.
         if !values
             .iter()
             .any(|known| known.eq_ignore_ascii_case(&value))
@@ -192,7 +193,7 @@ fn rename(random: &mut Random, model: &Directory) -> Step {
     let new_superior = random.chance(50).then(|| some_name(random, model));
     let delete_old_rdn = random.chance(70);
     let value = format!("{simple}{number}");
-    // Sometimes the same name, spelled in another way.
+    // The new name is sometimes the old one, spelled differently.
     let value = if random.chance(15) {
         value.to_uppercase()
     } else {
@@ -213,14 +214,14 @@ fn rename(random: &mut Random, model: &Directory) -> Step {
     }
 }
 
-/// Mostly the name of an entry, spelled in one way or another.
+/// Returns in most cases the name of an entry, in some spelling.
 fn some_name(random: &mut Random, model: &Directory) -> String {
     let names = model.names();
     let name = *random.pick(&names);
     match random.below(21) {
         0 => format!("cn=nobody,{name}"),
         1 => name.to_uppercase(),
-        // The name with its RDN's parts in another order.
+        // The RDN's values are in another order.
         2 => match name.split_once(',') {
             Some((rdn, parent)) => match rdn.split_once('+') {
                 Some((one, other)) => format!("{other}+{one},{parent}"),
@@ -228,7 +229,7 @@ fn some_name(random: &mut Random, model: &Directory) -> String {
             },
             None => name.to_owned(),
         },
-        // Nearer to the top more often, or the tree becomes a list.
+        // Superiors near the top are more likely, or the tree becomes a list.
         3..9 => SUFFIX.to_owned(),
         _ => name.to_owned(),
     }
@@ -276,7 +277,7 @@ fn parts(random: &mut Random, depth: u32) -> Vec<Filter> {
         .collect()
 }
 
-/// Pieces without spaces: at their edges spaces have a meaning of their own (RFC 4518 §2.6.1).
+/// Pieces have no spaces, which are special at the edges (RFC 4518 §2.6.1).
 fn substrings(random: &mut Random, attribute: String) -> Filter {
     let mut piece = |longest: u64| {
         let word = *random.pick(SIMPLE);

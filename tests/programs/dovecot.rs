@@ -1,4 +1,4 @@
-//! Dovecot checks passwords in both of its ways: it looks the hash up, and it binds as the user.
+//! Dovecot verifies passwords in both of its ways: by the stored hash, and by a bind as the user.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,15 +9,15 @@ use kit::{ADMIN, PASSWORD, Pando, SUFFIX};
 
 use crate::{only, run, unix_person, with_units};
 
-/// How Dovecot checks a password.
+/// The way in which Dovecot verifies a password.
 enum Check {
-    /// It reads `userPassword` as the administrator.
+    /// Dovecot reads `userPassword` as the administrator.
     LookUp,
-    /// It binds as the user.
+    /// Dovecot binds as the user.
     Bind,
 }
 
-/// A Dovecot without mail protocols: its authentication service alone, on sockets in a folder.
+/// A Dovecot without mail protocols: only its authentication service, on sockets in a folder.
 struct Dovecot {
     config: PathBuf,
     process: Running,
@@ -83,13 +83,13 @@ impl Dovecot {
     }
 }
 
-/// The name of this process's user or group, as `id` prints it.
+/// Returns the name of this process's user or group, as printed by `id`.
 fn me(option: &str) -> String {
     let answer = tools::run("id", &[option], "").expect(0);
     answer.out.trim().to_owned()
 }
 
-/// A node with ada, whose password was set by Password Modify under the default scheme.
+/// Serves a node with ada, whose password was set by Password Modify under the default scheme.
 fn with_ada() -> Pando {
     let pando = with_units();
     pando.admin().add(&unix_person("ada")).expect_success();
@@ -99,7 +99,7 @@ fn with_ada() -> Pando {
     pando
 }
 
-/// Logs in with right and wrong passwords: must hold in both ways.
+/// Logs in with right and wrong passwords, in the given way.
 fn check_logins(dovecot: &Dovecot) {
     dovecot
         .log_in("ada", "ada's password")

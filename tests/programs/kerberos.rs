@@ -1,5 +1,5 @@
-//! MIT Kerberos with its database in the directory: `kdb5_ldap_util` makes it, `kadmin.local` fills
-//! it.
+//! MIT Kerberos with its database in the directory: `kdb5_ldap_util` creates it, `kadmin.local`
+//! fills it.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use protocol::Scope;
 
 use crate::{assert_holds, only, run, unix_person, with_units};
 
-/// Where the realm's entries are.
+/// DN of the container of realms.
 const REALM: &str = "cn=EXAMPLE.COM,cn=kerberos,dc=example,dc=com";
 
 /// A realm without a running KDC: its tools open the database themselves.
@@ -20,7 +20,7 @@ struct Realm {
 }
 
 impl Realm {
-    /// A new realm `EXAMPLE.COM` in the tree of a new node.
+    /// Creates a realm `EXAMPLE.COM` in the tree of a new node.
     fn create() -> Self {
         let pando = with_units();
         let (folder, url) = (&pando.folder, pando.url());
@@ -59,7 +59,7 @@ impl Realm {
         realm
     }
 
-    /// `kdb5_ldap_util` as the administrator.
+    /// Runs `kdb5_ldap_util` as the administrator.
     fn util(&self, args: &[&str], input: &str) -> Answer {
         let url = self.pando.url();
         let mut all = vec!["-D", ADMIN, "-w", PASSWORD, "-H", &url, "-r", "EXAMPLE.COM"];
@@ -67,7 +67,7 @@ impl Realm {
         self.run("/usr/sbin/kdb5_ldap_util", &all, input)
     }
 
-    /// One request of `kadmin.local`.
+    /// Runs one request of `kadmin.local`.
     fn kadmin(&self, request: &str) -> Answer {
         self.run("/usr/sbin/kadmin.local", &["-q", request], "")
     }
@@ -185,7 +185,7 @@ fn principals_are_kept_in_entries_of_people() {
             ),
         ],
     );
-    // The key is for the administrator; others do not see that there is one.
+    // Only the administrator reads the key; other subjects do not learn that it exists.
     assert_eq!(ada.values("krbPrincipalKey").len(), 1);
     let mut anonymous = realm.pando.client();
     let seen = anonymous.search(SUFFIX, Scope::WholeSubtree, "(uid=ada)", &[]);

@@ -1,4 +1,4 @@
-//! `ldapscripts`: shell scripts that keep Unix users and groups by way of OpenLDAP's tools.
+//! `ldapscripts`: shell scripts that manage Unix users and groups through OpenLDAP's tools.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use kit::{ADMIN, PASSWORD, Pando, SUFFIX};
 
 use crate::{assert_holds, only, run, with_units};
 
-/// A node and the settings that lead the scripts to it.
+/// A node, and the settings that direct the scripts to it.
 struct Scripts {
     pando: Pando,
     config: PathBuf,

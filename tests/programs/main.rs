@@ -1,8 +1,7 @@
-//! Real programs that keep accounts, groups, keys and passwords in a directory, driven against
-//! Pando.
+//! Programs that store accounts, groups, keys and passwords in a directory, run against Pando.
 //!
 //! Each test starts a server, runs a program of a Debian package on files and a folder of its own,
-//! and looks at the entries that the server holds afterwards. No service of the packages runs.
+//! and checks the entries that the server holds afterwards. No service of the packages runs.
 //! `.ci/run programs` installs the packages and runs these tests.
 
 mod dovecot;
@@ -19,7 +18,7 @@ use kit::tools::{self, Answer};
 use kit::{Pando, SUFFIX, people};
 use protocol::Scope;
 
-/// A served node with the units `People`, `Groups` and `Computers`.
+/// Serves a node with the units `People`, `Groups` and `Computers`.
 fn with_units() -> Pando {
     let pando = Pando::start();
     let mut admin = pando.admin();
@@ -29,7 +28,7 @@ fn with_units() -> Pando {
     pando
 }
 
-/// A person who can log in to Unix systems, below `ou=People`.
+/// Returns a person who can log in to Unix systems, below `ou=People`.
 fn unix_person(uid: &str) -> Entry {
     Entry::of(
         &format!("uid={uid},ou=People,{SUFFIX}"),
@@ -45,7 +44,7 @@ fn unix_person(uid: &str) -> Entry {
     )
 }
 
-/// The only entry that a filter finds, with what the administrator sees of it.
+/// Returns the only entry that a filter finds, as read by the administrator.
 #[track_caller]
 fn only(pando: &Pando, filter: &str) -> Entry {
     let found = pando
@@ -67,7 +66,7 @@ fn assert_holds(entry: &Entry, attributes: &[(&str, &[&str])]) {
     }
 }
 
-/// Runs a program for at most two minutes, with variables and with text on standard input.
+/// Runs a program for two minutes at most, with variables and with text on standard input.
 fn run(program: &str, args: &[&str], environment: &[(&str, &Path)], input: &str) -> Answer {
     assert!(
         Path::new(program).exists(),
@@ -83,7 +82,7 @@ fn run(program: &str, args: &[&str], environment: &[(&str, &Path)], input: &str)
     tools::run_command(&mut command, input)
 }
 
-/// Where `tests/programs/install` has unpacked a package.
+/// Returns the folder into which `tests/programs/install` has unpacked a package.
 fn unpacked(package: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/programs");
     let folder = folder.join(package);

@@ -1,4 +1,4 @@
-//! `smbldap-tools`: Perl scripts that keep the users and groups of a Samba domain.
+//! `smbldap-tools`: Perl scripts that manage the users and groups of a Samba domain.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use crate::{assert_holds, only, run, with_units};
 
 const DOMAIN: &str = "S-1-5-21-2252255531-4061614174-2474224977";
 
-/// A node and the settings that lead the scripts to it.
+/// A node, and the settings that direct the scripts to it.
 struct Smbldap {
     pando: Pando,
-    /// The variables that name the three files of settings.
+    /// Environment variables with the paths of the three settings files.
     environment: [(&'static str, PathBuf); 3],
 }
 
 impl Smbldap {
-    /// A node that `smbldap-populate` has filled with the accounts that every domain has.
+    /// Serves a node that `smbldap-populate` has filled with the accounts of every domain.
     fn populated() -> Self {
         let pando = with_units();
         let (folder, url) = (&pando.folder, pando.url());
@@ -57,7 +57,7 @@ impl Smbldap {
         smbldap
     }
 
-    /// Runs a script, which reads the administrator's password for root alone.
+    /// Runs a script, which reads the administrator's password only for root.
     #[track_caller]
     fn run(&self, script: &str, args: &[&str], input: &str) -> Answer {
         let script = format!("/usr/sbin/{script}");
@@ -132,7 +132,7 @@ fn groups_and_users_are_added() {
         &only(&smbldap.pando, "(cn=unix)"),
         &[("memberUid", &["grace"])],
     );
-    // The hash of the Windows password is for the administrator.
+    // Only the administrator reads the hash of the Windows password.
     let seen = smbldap
         .pando
         .client()

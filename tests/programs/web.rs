@@ -1,7 +1,7 @@
 //! LDAP Account Manager and phpLDAPadmin, two web pages for accounts and groups in PHP.
 //!
 //! PHP's own server serves the pages of the Debian packages on a loopback port, from a copy with
-//! settings of its own; a script of `web/` is the browser, which fills in the forms and presses the
+//! settings of its own; a script of `web/` acts as the browser, which fills in forms and presses
 //! buttons.
 
 use std::fs;
@@ -15,14 +15,14 @@ use kit::{ADMIN, PASSWORD, Pando, SUFFIX};
 
 use crate::{assert_holds, only, run, unix_person, unpacked, with_units};
 
-/// Pages that PHP serves.
+/// A PHP server with its pages.
 struct Site {
     url: String,
     _process: Running,
 }
 
 impl Site {
-    /// Serves a folder on a free port; sessions are kept in `sessions` beside the node.
+    /// Serves a folder on a free port; sessions are stored in `sessions` beside the node.
     fn serve(pando: &Pando, root: &Path) -> Self {
         let sessions = pando.folder.join("sessions");
         fs::create_dir(&sessions).expect("the folder is empty");
@@ -45,7 +45,7 @@ impl Site {
         }
     }
 
-    /// Runs a script of `web/`, which ends with 0 or with what it expected of a page.
+    /// Runs a script of `web/`, which exits with 0 or prints the text that it expected of a page.
     #[track_caller]
     fn visit(&self, script: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/web");
@@ -62,7 +62,7 @@ fn copy(pando: &Pando, pages: &Path) -> PathBuf {
     root
 }
 
-/// Copies a folder and what links in it lead to; links that lead nowhere are left out.
+/// Copies a folder and the targets of its links; broken links are left out.
 fn copy_into(from: &Path, into: &Path) {
     let script =
         "mkdir -p \"$1\" && cp -R -L \"$0/.\" \"$1\" 2>/dev/null; test -n \"$(ls \"$1\")\"";
@@ -74,14 +74,14 @@ fn write(path: &Path, text: String) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// LDAP Account Manager with its sample settings for Unix accounts, aimed at the node.
+/// Serves LDAP Account Manager with its sample settings for Unix accounts, for the node.
 fn account_manager(pando: &Pando) -> Site {
     let package = unpacked("ldap-account-manager");
     let root = copy(pando, &package.join("usr/share/ldap-account-manager"));
     let config = root.join("config");
     let kept = package.join("var/lib/ldap-account-manager");
     copy_into(&kept.join("config"), &config);
-    // The package's own script puts the samples there when it is installed.
+    // The package's own script puts the samples there on installation.
     for kind in ["profiles", "pdf"] {
         let samples = root.join("config-samples").join(kind);
         copy_into(&samples, &config.join("templates").join(kind));
@@ -103,7 +103,7 @@ fn account_manager(pando: &Pando) -> Site {
     Site::serve(pando, &root)
 }
 
-/// phpLDAPadmin with the least of settings, aimed at the node.
+/// Serves phpLDAPadmin with minimal settings, for the node.
 fn php_ldap_admin(pando: &Pando) -> Site {
     let package = unpacked("phpldapadmin");
     let root = copy(pando, &package.join("usr/share/phpldapadmin"));

@@ -1,11 +1,11 @@
-//! Rules about documents: paths they name exist, decisions are numbered, the changelog is kept.
+//! Rules about documents: paths in them exist, decisions are numbered, the changelog is kept.
 
 use std::collections::BTreeMap;
 
 use crate::Findings;
 use crate::tree::{self, File};
 
-/// A word in a document that starts like this names something in the repository.
+/// First part of words in documents that are paths of the repository.
 const REPOSITORY_FOLDERS: &[&str] = &[
     "crates/",
     "tests/",
@@ -43,7 +43,7 @@ fn documents_exist() {
 fn paths_named_in_documents_exist() {
     let mut findings = Findings::of("document-paths");
     for file in tree::files(&[".md"]) {
-        // A changelog and a dated result speak of the tree as it was.
+        // A changelog and dated results describe an older tree.
         if file.path == "CHANGELOG.md" || file.path.starts_with("benches/results/") {
             continue;
         }
@@ -138,7 +138,7 @@ fn lines_end_cleanly() {
     findings.report();
 }
 
-/// Words of `line` inside backticks that look like a path of this repository.
+/// Returns the words of `line` in backticks that look like a path of this repository.
 fn repository_paths(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter_map(|code| {
         let word = code.split_whitespace().next()?;
@@ -152,12 +152,12 @@ fn repository_paths(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn exists(path: &str) -> bool {
-    // `path:line` and patterns: the part before them must exist.
+    // Of `path:line` and of patterns, the part before them must exist.
     let path = path.split([':', '*', '{', '<', '#']).next().unwrap_or(path);
     let path = if path.ends_with('/') || tree::root().join(path).exists() {
         path
     } else {
-        // `docs/adr/0001` and `tests/model-*` name what starts like that.
+        // `docs/adr/0001` and `tests/model-*` name files by their beginning.
         return starts_something(path);
     };
     tree::root().join(path).exists()
@@ -176,7 +176,7 @@ fn starts_something(path: &str) -> bool {
         })
 }
 
-/// Targets of Markdown links in `line` that are not addresses.
+/// Returns the targets of Markdown links in `line` that are not URLs.
 fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split(')').next()?;

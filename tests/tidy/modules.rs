@@ -1,8 +1,8 @@
-//! Rules about modules: which file of a crate uses which, and that none of them form long circles.
+//! Rules about modules: the uses between files of a crate, which must not form long circles.
 //!
 //! An edge is a path in a file (`use` or in code) that leads to another file of the crate, followed
-//! through re-exports. What a parent hands on from its children (`pub use child::Name`) is no edge,
-//! and neither is anything in code that only tests compile.
+//! through re-exports. A parent's re-export of its children's names (`pub use child::Name`) is no
+//! edge, nor is anything in code that only tests compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,29 +14,29 @@ use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 use crate::Findings;
 use crate::tree;
 
-/// The longest circle that needs no reason: a type, what builds it, and what reads it.
+/// Length of the longest circle that needs no reason: a type, its builder, and its reader.
 const CIRCLE_MAX: usize = 3;
 
-/// Crates with longer circles, and how many files the longest has: a number may only go down.
+/// Crates with longer circles, and the number of files in the longest, which may only fall.
 const LONGER: &[(&str, usize)] = &[("state", 11), ("transfer", 19)];
 
-/// The part of ARCHITECTURE.md that is made here.
+/// Marks around the part of ARCHITECTURE.md that this test writes.
 const BEGIN: &str = "<!-- floors: made by tests/tidy/modules.rs -->\n";
 const END: &str = "<!-- end of floors -->\n";
-/// Set to rewrite that part.
+/// Environment variable that makes the test rewrite that part.
 const REWRITE: &str = "PANDO_TEST_REWRITE";
 
-/// The place of a module below its crate: `["view", "walks"]`; empty for the crate itself.
+/// Path of a module below its crate: `["view", "walks"]`; empty for the crate itself.
 type Module = Vec<String>;
-/// For each module, those that its file uses.
+/// The modules used by the file of each module.
 type Edges = BTreeMap<Module, BTreeSet<Module>>;
 
 /// One file of a crate.
 #[derive(Default)]
 struct Source {
-    /// Paths that occur in it.
+    /// Paths in the file.
     paths: Vec<Vec<String>>,
-    /// Paths that it hands on, with the names under which it does.
+    /// Paths that the file re-exports, with the names under which it does.
     handed_on: Vec<(String, Vec<String>)>,
     children: Vec<(String, PathBuf)>,
 }
@@ -87,7 +87,7 @@ impl<'ast> Visit<'ast> for Source {
         self.paths.extend(leaves.into_iter().map(|(_, path)| path));
     }
 
-    /// The paths in `pub(super)` and `pub(in …)` are no uses.
+    /// Removes the paths in `pub(super)` and `pub(in …)`, which are no uses.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -97,7 +97,7 @@ impl<'ast> Visit<'ast> for Source {
     }
 }
 
-/// Whether only tests compile an item.
+/// Returns whether only tests compile an item.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|it| {
         let condition = it.meta.require_list().ok();
@@ -115,7 +115,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// The names that a `use` brings, with their paths.
+/// Appends the names that a `use` imports, with their paths, to `leaves`.
 fn expand(tree: &UseTree, before: &mut Vec<String>, leaves: &mut Vec<(String, Vec<String>)>) {
     match tree {
         UseTree::Path(it) => {
@@ -139,7 +139,7 @@ fn expand(tree: &UseTree, before: &mut Vec<String>, leaves: &mut Vec<(String, Ve
 /// All files of a crate.
 struct Package {
     sources: BTreeMap<Module, Source>,
-    /// Where a name leads that a module hands on.
+    /// The modules of re-exported names, by re-exporting module and name.
     handed_on: BTreeMap<(Module, String), Module>,
 }
 
@@ -168,7 +168,7 @@ impl Package {
             sources,
             handed_on: BTreeMap::new(),
         };
-        // A name may be handed on more than once.
+        // A name may be re-exported more than once.
         for _ in 0..3 {
             let mut all = BTreeMap::new();
             for (module, source) in &package.sources {
@@ -183,7 +183,8 @@ impl Package {
         package
     }
 
-    /// The module that a path in a module leads to; `None` for other crates and local names.
+    /// Returns the module that a path in a module leads to; `None` for other crates and local
+    /// names.
     fn resolve(&self, from: &Module, path: &[String]) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Module::new(), &path[1..]),
@@ -228,8 +229,8 @@ impl Package {
     }
 }
 
-/// The modules in circles with each other, each with those that it can be reached from and reaches;
-/// modules in no circle stand alone.
+/// Returns the circles of modules, each with the modules that it reaches and that reach it; a
+/// module in no circle stands alone.
 fn circles(edges: &Edges) -> Vec<BTreeSet<Module>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> = edges
         .keys()
@@ -296,8 +297,8 @@ fn modules_form_no_long_circles() {
     findings.report();
 }
 
-/// The modules directly below a crate, each with what stands below it, by floors: each uses modules
-/// of lower floors only.
+/// Returns the modules directly below a crate, each with its submodules, by floors: each uses only
+/// modules of lower floors.
 fn floors(name: &str) -> String {
     let mut edges = Edges::new();
     for (from, to) in Package::read(name).edges() {
@@ -335,7 +336,7 @@ fn floors(name: &str) -> String {
     text + "```\n"
 }
 
-/// A line in lines of 96 characters at most, the later ones indented.
+/// Wraps a line at 96 characters, with later lines indented.
 fn wrapped(line: &str) -> String {
     let mut text = String::new();
     let mut width = 0;

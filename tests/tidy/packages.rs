@@ -1,4 +1,4 @@
-//! Rules about packages: edges between our crates, and what comes from elsewhere.
+//! Rules about packages: edges between our crates, and dependencies on others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::Findings;
 use crate::tree;
 
-/// Each crate of ours and the crates of ours it may use. A new edge needs a line here and an ADR.
+/// Our crates, each with those of our crates that it may use. A new edge needs a line here and an
+/// ADR.
 const EDGES: &[(&str, &[&str])] = &[
     ("pando-protocol", &[]),
     ("pando-schema", &["pando-protocol"]),
@@ -75,13 +76,13 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-directory",
             "pando-load",
             "pando-server",
-            // docs/adr/0010: one set of clauses for our tests and for `pando conformance`.
+            // docs/adr/0010: our tests and `pando conformance` share one set of clauses.
             "pando-conformance",
         ],
     ),
     ("pando-conformance", &["pando-protocol"]),
     ("pando-tests", &["pando-protocol", "pando-conformance"]),
-    // Its instruction counts are of the directory alone, without sockets.
+    // Its instruction counts cover the directory alone, without sockets.
     (
         "pando-benches",
         &[
@@ -93,7 +94,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Licences that go with Apache-2.0 in one binary. An SPDX expression passes when one of its
+/// Licences compatible with Apache-2.0 in one binary. An SPDX expression passes when one of its
 /// alternatives consists of these only.
 const LICENCES: &[&str] = &[
     "0BSD",
@@ -114,7 +115,7 @@ const LICENCES: &[&str] = &[
     "Zlib",
 ];
 
-/// Packages that appear in two versions, with the reason.
+/// Packages with two versions in the lock file, each with the reason.
 const DUPLICATES: &[(&str, &str)] = &[
     (
         "getrandom",
@@ -150,7 +151,7 @@ fn crates_use_only_crates_above_them() {
             continue;
         };
         for dependency in dependencies(package).filter(|it| ours.contains(name(it))) {
-            // Tests of a crate may look further, never the crate itself.
+            // Tests of a crate may use more crates, the crate itself may not.
             if dependency["kind"].is_null() && !allowed.contains(&name(dependency)) {
                 findings.add(name(package), format!("may not use {}", name(dependency)));
             }
@@ -175,7 +176,7 @@ fn protocol_depends_on_nothing() {
     );
 }
 
-/// docs/adr/0005: operations get entries already narrowed, never the store.
+/// docs/adr/0005: operations get narrowed entries, never the store.
 #[test]
 fn operations_never_hold_the_store() {
     let ways_in = [
@@ -189,8 +190,8 @@ fn operations_never_hold_the_store() {
     absent("access", "crates/directory/src/operation/", &ways_in);
 }
 
-/// docs/adr/0004: execution is a function of state and record, and how far indexes are built is
-/// neither (docs/adr/0032).
+/// docs/adr/0004: execution is a function of state and record; the progress of index builds is part
+/// of neither (docs/adr/0032).
 #[test]
 fn execution_reads_nothing_else() {
     let sources = [
@@ -225,7 +226,7 @@ fn direct_dependencies_are_used() {
             .flat_map(|it| it.text.split(|c: char| !c.is_alphanumeric() && c != '_'))
             .collect();
         for dependency in dependencies(package) {
-            // A library may be called other than its package.
+            // A library may have another name than its package.
             let targets = all.iter().filter(|it| name(it) == name(dependency));
             let targets = targets.filter_map(|it| it["targets"].as_array()).flatten();
             let library = targets.filter(|it| it["kind"][0] != "custom-build");
@@ -241,7 +242,7 @@ fn direct_dependencies_are_used() {
     findings.report();
 }
 
-/// None of the words may stand in the code below a folder.
+/// Fails if one of the words stands in the code below a folder.
 fn absent(rule: &'static str, folder: &str, words: &[&str]) {
     let mut findings = Findings::of(rule);
     let files = tree::files(&[".rs"]);
@@ -347,7 +348,7 @@ fn packages_are_few_and_single() {
     findings.report();
 }
 
-/// True when one alternative of the expression consists of allowed licences only.
+/// Returns whether one alternative of the expression consists of allowed licences only.
 fn licence_is_allowed(expression: &str) -> bool {
     let plain = expression.replace(['(', ')'], " ").replace('/', " OR ");
     plain.split(" OR ").any(|alternative| {
@@ -384,7 +385,7 @@ fn name(value: &Value) -> &str {
     value["name"].as_str().unwrap_or_default()
 }
 
-/// Names of our own packages: those that come from a path.
+/// Returns the names of our own packages: those with a path.
 fn workspace_members(metadata: &Value) -> BTreeSet<&str> {
     packages(metadata)
         .filter(|package| package["source"].is_null())

@@ -7,11 +7,11 @@ const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 const LINE_CHARACTERS_MAX: usize = 100;
 
-/// A call that the tree does without.
+/// A call that is banned.
 struct Banned {
     call: &'static str,
     instead: &'static str,
-    /// Path beginnings where the call is right.
+    /// Prefixes of paths where the call is allowed.
     allowed_below: &'static [&'static str],
 }
 
@@ -150,7 +150,7 @@ fn banned_calls_are_absent() {
     findings.report();
 }
 
-/// Ways to make a file or a folder whose mode hangs on the umask, and where they are right.
+/// Calls that make a file or a folder with a mode that depends on the umask.
 const OPEN_TO_OTHERS: &[&str] = &[
     "fs::File::create(",
     " File::create(",
@@ -161,9 +161,9 @@ const OPEN_TO_OTHERS: &[&str] = &[
     ".create_new(true)",
 ];
 const FOR_EVERYBODY: &[&str] = &[
-    // It is the one place.
+    // This file is the one place for them.
     "crates/store/src/private.rs",
-    // Man pages and reports of measurements hold no entries.
+    // Man pages and reports of measurements contain no entries.
     "crates/pando/src/man.rs",
     "crates/pando/src/bench.rs",
 ];
@@ -291,7 +291,7 @@ fn no_path_of_a_developers_machine() {
     findings.report();
 }
 
-/// Neither blank nor only a comment.
+/// Returns whether a line is neither blank nor only a comment.
 fn is_code(line: &str) -> bool {
     let line = line.trim_start();
     !line.is_empty() && !line.starts_with("//")
@@ -302,7 +302,8 @@ struct Function {
     lines: usize,
 }
 
-/// Functions of a file formatted by rustfmt: each ends at the first `}` as deep as its `fn`.
+/// Returns the functions of a file formatted by rustfmt: each ends at the first `}` as deep as its
+/// `fn`.
 fn functions(file: &File) -> Vec<Function> {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut found = Vec::new();

@@ -1,12 +1,12 @@
-//! The files of the repository, as the rules see them.
+//! The files of the repository, as the rules read them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold nothing written by hand.
+/// Folders without hand-written files.
 const SKIPPED: &[&str] = &["target", ".git", "node_modules", "dist", "corpus", "book"];
 
-/// The repository's top folder.
+/// Returns the repository's top folder.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -15,13 +15,13 @@ pub fn root() -> &'static Path {
 
 /// One text file of the repository.
 pub struct File {
-    /// Relative to the top folder, with `/`.
+    /// Path below the top folder, with `/`.
     pub path: String,
-    /// The whole text.
+    /// Content of the file.
     pub text: String,
 }
 
-/// All text files whose name ends in one of `endings`, in the order of their paths.
+/// Returns all text files whose name ends in one of `endings`, in the order of their paths.
 pub fn files(endings: &[&str]) -> Vec<File> {
     let mut paths = Vec::new();
     walk(root(), &mut paths);
@@ -46,7 +46,7 @@ pub fn files(endings: &[&str]) -> Vec<File> {
         .collect()
 }
 
-/// The text of one file that must exist.
+/// Returns the text of one file, which must exist.
 pub fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Updates refused in a transaction, and how a refusal affects the rest of it.
+//! Refused updates in a transaction, and the effect of a refusal on the rest of it.
 
 use super::*;
 use kit::SUFFIX;
@@ -39,7 +39,7 @@ fn a_malformed_update_aborts_what_it_names() {
     admin
         .add_with(&person("a"), &[part_of(&transaction)])
         .expect_success();
-    // A modify request whose change has an unknown operation, in the transaction.
+    // The transaction has a modify request with an unknown operation.
     let mut bytes = Vec::new();
     let attribute = encoded("sn", "x");
     let change = Change {
@@ -120,14 +120,14 @@ fn the_start_says_on_whose_behalf() {
     });
     let started = admin.call(&request, std::slice::from_ref(&proxied));
     let transaction = started.outcome.expect_success().value.expect("an id");
-    // Ada may not add what the administrator may.
+    // Ada may not add entries as the administrator may.
     admin
         .add_with(&person("a"), &[part_of(&transaction)])
         .expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
     let (0, Event::Done(_)) = admin.receive() else {
         panic!("expected a notice");
     };
-    // RFC 5805 §4.4: with an update or the end it is a protocol error.
+    // RFC 5805 §4.4: the control on an update or the end is a protocol error.
     let transaction = start(&mut admin);
     let both = [part_of(&transaction), proxied.clone()];
     admin
@@ -144,7 +144,7 @@ fn the_start_says_on_whose_behalf() {
     });
     let ended = admin.call(&request, &[proxied]);
     ended.outcome.expect(ResultCode::PROTOCOL_ERROR);
-    // An update that is only tried cannot be part of a transaction.
+    // A no-op update cannot be part of a transaction.
     let tried = OwnedControl::new(oid::NO_OPERATION, true);
     admin
         .add_with(&person("a"), &[part_of(&transaction), tried])
