@@ -93,7 +93,7 @@ pub fn check(
         format!("there are {} names for {entries} entries", names.sum.rows)
     });
     if names.sum != expected_names {
-        report.add(|| "the rows of names are not those of the entries".to_owned());
+        report.add(|| "the name rows are not those that the entries require".to_owned());
         find_names(snapshot, &indexes.schema, &mut report)?;
     }
     report.expect(state.digest == digest, || {

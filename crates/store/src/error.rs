@@ -15,13 +15,13 @@ pub enum Error {
     /// The content of the disk is unknown, so nothing is written any more; reads go on. A restart
     /// recovers all acknowledged writes.
     Halted {
-        /// The failed action and its error, as text.
+        /// Cause of the halt: the failed action and its error, as text.
         reason: String,
     },
     /// The log may or may not have the record of the last writes; only the next start reads it.
     /// Nothing is written any more; reads go on.
     Undecided {
-        /// The failed action and its error, as text.
+        /// Cause of the doubt: the failed action and its error, as text.
         reason: String,
     },
     /// A write of the database's first pages failed earlier, so nothing is read or written any
@@ -230,7 +230,7 @@ impl fmt::Display for Error {
                 write!(f, "table {table} is damaged: {detail}; {WAY_OUT}")
             }
             Error::Conflict { detail } => f.write_str(detail),
-            Error::Cancelled => f.write_str("given up before its end"),
+            Error::Cancelled => f.write_str("cancelled before its end"),
             Error::System { doing, source } => write!(f, "{doing}: {source}"),
             Error::Lmdb { code, message } => write_lmdb(f, *code, message),
         }

@@ -82,7 +82,7 @@ impl<'b> FieldReader<'b> {
     /// The errors of [`FieldReader::number`].
     pub fn text(&mut self) -> Result<String, Error> {
         let text = std::str::from_utf8(self.string()?);
-        let text = text.map_err(|_| Error::corrupt("checkpoint", "a text is none"))?;
+        let text = text.map_err(|_| Error::corrupt("checkpoint", "a text is not UTF-8"))?;
         Ok(text.to_owned())
     }
 
@@ -101,5 +101,5 @@ impl<'b> FieldReader<'b> {
 }
 
 fn short() -> Error {
-    Error::corrupt("checkpoint", "it ends too early")
+    Error::corrupt("checkpoint", "its bytes end too early")
 }

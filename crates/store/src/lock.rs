@@ -54,7 +54,7 @@ impl Lock {
     pub fn own(&self) -> Result<&Taken, Error> {
         match self {
             Lock::Own(taken) => Ok(taken),
-            Lock::Other(_) => Err(Error::conflict("the folder is another process's")),
+            Lock::Other(_) => Err(Error::conflict("another process holds the folder")),
         }
     }
 }
@@ -121,7 +121,7 @@ pub(crate) fn beside<T>(
         std::thread::park_timeout(PAUSE);
     }
     Err(Error::conflict(
-        "the server is putting a compacted copy in the place of its database; try again",
+        "the server is replacing its database by a compacted copy; try again",
     ))
 }
 

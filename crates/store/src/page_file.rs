@@ -222,7 +222,7 @@ impl PageFile {
             Which::Of(wanted) => {
                 let mut both = first.into_iter().chain(second);
                 both.find(|it| u64_at(it, META_TRANSACTION_AT) == Some(wanted))
-                    .ok_or_else(|| Error::conflict("the state to look at has been passed"))?
+                    .ok_or_else(|| Error::conflict("the state to check has been overwritten"))?
             }
             Which::Newest => newest().ok_or_else(|| damaged(none))?,
             Which::Next => {
@@ -385,7 +385,11 @@ impl<'f> Walk<'f> {
                 flags if flags == NODE_ITEMS | NODE_TREE && inside == 0 => {
                     match TreeRecord::decode(node.data) {
                         Some(tree) => self.tree(table, &tree, 1)?,
-                        None => self.add(table, page.number, "has half a tree".to_owned()),
+                        None => self.add(
+                            table,
+                            page.number,
+                            "has an incomplete record of a tree".to_owned(),
+                        ),
                     }
                     None
                 }
@@ -487,7 +491,7 @@ impl<'f> Walk<'f> {
         let first = self.met[word] & bit == 0;
         self.met[word] |= bit;
         if !first {
-            self.add(table, number, "is in two places".to_owned());
+            self.add(table, number, "is used twice".to_owned());
         }
         first
     }

@@ -73,7 +73,7 @@ impl Shared {
     /// [`Error::Halted`]
     pub fn refuse_halted(&self) -> Result<(), Error> {
         if self.durability.load(Ordering::Acquire) == Durability::Halted as u8 {
-            let reason = "an earlier failure, which the log of this program tells".to_owned();
+            let reason = "an earlier failure, which the server has logged".to_owned();
             return Err(Error::Halted { reason });
         }
         Ok(())

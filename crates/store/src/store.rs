@@ -182,7 +182,7 @@ impl Store {
             }
         }
         Err(Error::conflict(
-            "writes came too fast to look at the pages of a state; try again",
+            "too many writes came while the pages of a state were checked; try again",
         ))
     }
 
@@ -292,7 +292,7 @@ impl Store {
             }
         }
         Err(Error::conflict(
-            "writes came too fast for several readers to agree on a state",
+            "too many writes came for several readers to get the same state",
         ))
     }
 

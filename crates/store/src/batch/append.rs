@@ -69,7 +69,7 @@ impl Batch<'_> {
         let Place { id, parent } = *place;
         if id.0 < self.pending.state.next_id || id > EntryId::MAX {
             return Err(Error::conflict(format!(
-                "id {id} was given before, or is none"
+                "id {id} was given before, or is out of range"
             )));
         }
         let digest = EntryView::new(entry)?.digest();

@@ -118,5 +118,5 @@ impl BulkLoader {
 }
 
 fn unknown() -> Error {
-    Error::corrupt("checkpoint", "it holds something unknown")
+    Error::corrupt("checkpoint", "a field has an unknown value")
 }

@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
             self.wrong.push(*owner);
             let (index, expected, rows) = (name(owner), expected.rows, sum.rows);
             report.add(|| match rows == expected {
-                true => format!("index {index} has rows of the right number that are not right"),
+                true => format!("index {index} has the right number of rows, but wrong ones"),
                 false => format!("index {index} should have {expected} rows and has {rows}"),
             });
         }

@@ -74,7 +74,7 @@ fn check_member(
     let item = rows::item(member, set);
     let found = reverse.seek_item(&rows::bucket(member), &item)?;
     report.expect(found == Some(&item), || {
-        format!("member {member} does not know that it is in set {}", set.0)
+        format!("member {member} has no row for its set {}", set.0)
     });
     let exists = is_stored(snapshot, member)? || snapshot.text(member)?.is_some();
     report.expect(exists, || {
@@ -123,7 +123,7 @@ fn check_sets(
         }
     }
     report.expect(owned == owners, || {
-        format!("{owned} sets are known to entries, {owners} know whose they are")
+        format!("entries own {owned} sets, but {owners} sets name an owner")
     });
     report.expect(texts == hashes, || {
         format!("there are {texts} texts as members, {hashes} can be found")
@@ -144,7 +144,7 @@ fn check_owned(
         Err(error) => return Err(error),
     };
     report.expect(knows, || {
-        format!("entry {id} has a set of links and does not know it")
+        format!("entry {id} has a set of links but lacks the flag")
     });
     let key = rows::owner_key(set.set);
     let row = snapshot.transaction.get(snapshot.tables.linkset, &key)?;
@@ -158,7 +158,7 @@ fn check_owned(
     let last = snapshot.state()?.next_id;
     report.expect(set.set.0.0 < last && set.count > 0, || {
         format!(
-            "set {} of entry {id} is empty or was never given",
+            "set {} of entry {id} is empty or has an id that was never given",
             set.set.0
         )
     });

@@ -146,7 +146,10 @@ impl Step<'_, '_> {
     fn entry(&mut self, id: EntryId, view: &EntryView<'_>) -> Result<(), Error> {
         self.bytes += view.all_attributes().len() as u64;
         let Some(key) = name_key(self.schema, id, view) else {
-            (self.damage)(Some(id), format!("the name of entry {id} is none"));
+            (self.damage)(
+                Some(id),
+                format!("the name of entry {id} cannot be resolved"),
+            );
             return Ok(());
         };
         let table = self.snapshot.tables.name;
@@ -215,7 +218,10 @@ impl Step<'_, '_> {
                     }
                 }
                 (_, Err(error)) => (self.damage)(None, error.to_string()),
-                (None, Ok(_)) => (self.damage)(None, "a chunk of links has no key".to_owned()),
+                (None, Ok(_)) => (self.damage)(
+                    None,
+                    "the key of a chunk of links cannot be read".to_owned(),
+                ),
             }
             looked += 1;
             last = Some(key);
@@ -256,7 +262,7 @@ impl Step<'_, '_> {
 
     fn misses(&mut self, set: SetId, member: EntryId) {
         let text = format!(
-            "set {} and its member {member} do not know of each other",
+            "set {} and its member {member} do not refer to each other",
             set.0
         );
         (self.damage)(None, text);
