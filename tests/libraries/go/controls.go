@@ -1,4 +1,4 @@
-// Controls: those that the library knows, and those whose value is plain text or nothing.
+// Controls: with types in the library, and generic ones with a plain text or no value.
 
 package main
 

@@ -1,4 +1,4 @@
-// What the programs know of the site, and how they say what they expected and what came.
+// Data about the test site, and checks that print the expected and the actual value.
 
 package main
 
@@ -27,7 +27,7 @@ func fail(format string, words ...any) {
 	os.Exit(1)
 }
 
-// equal ends the program unless both are the same.
+// equal ends the program unless both values are equal.
 func equal(what string, came, expected any) {
 	if !reflect.DeepEqual(came, expected) {
 		fail("%s: expected %v, came %v", what, expected, came)
@@ -50,7 +50,7 @@ func refused(code uint16, err error) *ldap.Error {
 	return refusal
 }
 
-// connect makes a connection bound as somebody; as nobody without a name.
+// connect opens a connection bound as a name, anonymous without one.
 func connect(url, name, secret string) *ldap.Conn {
 	connection, err := ldap.DialURL(url)
 	done("connect", err)
@@ -60,7 +60,7 @@ func connect(url, name, secret string) *ldap.Conn {
 	return connection
 }
 
-// search asks for entries below a base.
+// search returns the entries below a base that match a filter.
 func search(base string, scope int, filter string, attributes ...string) *ldap.SearchRequest {
 	never := ldap.NeverDerefAliases
 	return ldap.NewSearchRequest(base, scope, never, 0, 0, false, filter, attributes, nil)
@@ -74,20 +74,20 @@ func read(connection *ldap.Conn, name string, attributes ...string) *ldap.Entry 
 	return result.Entries[0]
 }
 
-// missing ends the program if there is an entry.
+// missing ends the program if the entry exists.
 func missing(connection *ldap.Conn, name string) {
 	_, err := connection.Search(search(name, ldap.ScopeBaseObject, "(objectClass=*)"))
 	refused(ldap.LDAPResultNoSuchObject, err)
 }
 
-// replace is the request to give an attribute another value.
+// replace returns the request that replaces the values of an attribute.
 func replace(name, attribute, value string, controls ...ldap.Control) *ldap.ModifyRequest {
 	request := ldap.NewModifyRequest(name, controls)
 	request.Replace(attribute, []string{value})
 	return request
 }
 
-// person is the request to add one.
+// person returns the request that adds a person.
 func person(name string) *ldap.AddRequest {
 	request := ldap.NewAddRequest(name, nil)
 	request.Attribute("objectClass", []string{"inetOrgPerson"})

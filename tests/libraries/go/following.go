@@ -16,7 +16,7 @@ var states = map[ldap.ControlSyncStateState]string{
 	ldap.SyncStateDelete: "delete",
 }
 
-// next is the next thing said: state and name of an entry, or a control.
+// next returns the next message: state and name of an entry, or a control.
 func next(response ldap.Response) (string, ldap.Control) {
 	if !response.Next() {
 		fail("the search ended: %v", response.Err())
@@ -32,7 +32,7 @@ func next(response ldap.Response) (string, ldap.Control) {
 	return "", controls[0]
 }
 
-// refresh asks once; returns what was said, sorted, and the cookie.
+// refresh synchronises once; returns the messages, sorted, and the cookie.
 func refresh(connection *ldap.Conn, cookie []byte) (string, []byte) {
 	request := search(people, ldap.ScopeWholeSubtree, "(uid=*)")
 	mode := ldap.SyncRequestModeRefreshOnly

@@ -1,4 +1,4 @@
-// go-ldap as a client: `clients PART URL…` ends with 0, or with what was expected and what came.
+// go-ldap as a client: `clients PART URL…` exits with 0, or prints the expected and the actual value.
 
 package main
 

@@ -1,4 +1,4 @@
-// TLS from the first byte and on request, and a certificate nobody knows.
+// TLS from the first byte and on request, and an untrusted certificate.
 
 package main
 

@@ -27,7 +27,7 @@ func begin(connection *ldap.Conn) transaction {
 }
 
 func (it transaction) surname(name, value string) {
-	// A selection of `sn`. What is read comes with the end.
+	// A selection of `sn`. The response to the end carries the entry read.
 	selection := plain(postRead, "\x30\x04\x04\x02sn")
 	request := replace(name, "sn", value, plain(specification, it.identifier), selection)
 	done("modify", it.connection.Modify(request))

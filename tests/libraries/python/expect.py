@@ -1,4 +1,4 @@
-"""What a program knows of the site, and how it says what it expected and what came."""
+"""Data about the test site, and checks that print the expected and the actual value."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ def arguments():
 
 
 def equal(what, came, expected):
-    """Ends the program unless both are the same."""
+    """Ends the program unless both values are equal."""
     if came != expected:
         raise SystemExit(f"{what}: expected {expected!r}, came {came!r}")
 

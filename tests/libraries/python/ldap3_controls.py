@@ -1,4 +1,4 @@
-"""Controls with ldap3: those it has functions for, and those without a value."""
+"""Controls with ldap3: with functions of the library, and without a value."""
 
 import ldap3
 from expect import ADA, GRACE, SUFFIX, arguments, equal, raises

@@ -68,7 +68,7 @@ def refusals(admin):
     refused(errors.LDAPObjectClassViolationResult, "sn", MODIFY_DELETE)
     refused(errors.LDAPNotAllowedOnRDNResult, "uid", MODIFY_DELETE, "eva")
     refused(errors.LDAPConstraintViolationResult, "uidNumber", MODIFY_ADD, 7)
-    # What the schema rules out is not even sent.
+    # The library does not send requests that the schema forbids.
     refused(errors.LDAPAttributeError, "noSuchType", MODIFY_ADD, "x")
     refused(errors.LDAPInvalidValueError, "uidNumber", MODIFY_REPLACE, "many")
     raises(errors.LDAPNotAllowedOnNotLeafResult, admin.delete, PEOPLE)
@@ -108,7 +108,7 @@ def moves_and_end(admin):
 
 
 def as_objects(admin):
-    """The layer in which entries are objects and writes are noticed and sent together."""
+    """The layer in which entries are objects, and changes are collected and sent together."""
     person = ldap3.ObjectDef("inetOrgPerson", admin)
     reader = ldap3.Reader(admin, person, PEOPLE, "uid: ada;grace")
     reader.search()

@@ -1,4 +1,4 @@
-"""Connections of ldap3 as the programs beside this one want them."""
+"""Connections of ldap3 for the programs in this folder."""
 
 import ldap3
 from expect import ADMIN, PASSWORD
@@ -13,11 +13,11 @@ def connect(url, user=ADMIN, password=PASSWORD, **named):
 
 
 def names(connection):
-    """The DNs that the last search found."""
+    """Returns the DNs that the last search found."""
     return [it["dn"] for it in connection.response if it["type"] == "searchResEntry"]
 
 
 def attributes(connection, name, wanted="*"):
-    """The attributes of one entry."""
+    """Returns the attributes of one entry."""
     connection.search(name, "(objectClass=*)", ldap3.BASE, attributes=wanted)
     return connection.response[0]["attributes"]

@@ -1,4 +1,4 @@
-"""TLS from the first byte and on request with ldap3, and a certificate nobody knows."""
+"""TLS from the first byte and on request with ldap3, and an untrusted certificate."""
 
 import ssl
 

@@ -1,4 +1,4 @@
-"""The controls that python-ldap has classes for, and some that need none."""
+"""The controls for which python-ldap has classes, and some that need none."""
 
 import ldap
 from expect import ADA, ADMIN, GRACE, GROUPS, PASSWORD, PEOPLE, SUFFIX, arguments, equal, raises, true

@@ -11,7 +11,7 @@ ENTRY = [("objectClass", [b"inetOrgPerson"]), ("cn", [b"Eva"]), ("sn", [b"Eva"])
 
 
 class Copy(SimpleLDAPObject, SyncreplConsumer):
-    """Keeps the entries it was told of, by entryUUID."""
+    """Stores the entries that the server reports, by entryUUID."""
 
     def begin(self):
         self.entries, self.present, self.cookie, self.refreshed = {}, set(), None, False
@@ -102,7 +102,7 @@ def persistent_search(url, admin):
     watch = bound(ldap.initialize, url)
     control = PersistentSearchControl(True, ["add", "delete", "modDN"], True, True)
     number = watch.search_ext(PEOPLE, ldap.SCOPE_SUBTREE, serverctrls=[control])
-    # A search that stays says nothing when it begins; the answer to a later request does.
+    # A persistent search has no response at its start; the answer to a later request proves it.
     watch.whoami_s()
 
     def told():

@@ -1,4 +1,4 @@
-"""python-ldap's parser reads every definition of the subschema, and prints what it read."""
+"""python-ldap's parser reads every definition of the subschema, and prints them again."""
 
 import ldap
 import ldap.schema

@@ -1,4 +1,4 @@
-"""TLS from the first byte and on request with python-ldap, and a certificate nobody knows."""
+"""TLS from the first byte and on request with python-ldap, and an untrusted certificate."""
 
 import ldap
 from expect import ADA, arguments, equal, raises, true

@@ -73,7 +73,7 @@ class _Forms(html.parser.HTMLParser):
 
 
 class Browser:
-    """One visitor. `text` is the page that was opened last, `url` its address."""
+    """A browser session. `text` is the page that was opened last, `url` its address."""
 
     def __init__(self):
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
@@ -107,13 +107,13 @@ class Browser:
         self.open(form["action"] or self.url, data)
 
     def option(self, text):
-        """The value behind the choice that reads `text` in a list of the page."""
+        """Returns the value of the option labelled `text` in a list of the page."""
         found = re.search(rf'<option[^>]*value="([^"]*)"[^>]*>\s*{re.escape(text)}\s*<', self.text)
         if not found:
             raise SystemExit(f"{self.url}: expected a choice that reads {text!r}, got\n{self.text}")
         return html.unescape(found.group(1))
 
     def expect(self, text):
-        """Ends the program unless the page says `text`."""
+        """Ends the program unless the page contains `text`."""
         if text not in self.text:
             raise SystemExit(f"{self.url}: expected a page that says {text!r}, got\n{self.text}")

@@ -3,7 +3,7 @@ package jndi;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** The little BER that values of controls and operations take which JNDI has no classes for. */
+/** BER for the values of controls and operations for which JNDI has no classes. */
 final class Ber {
     static final int BOOLEAN = 0x01;
     static final int INTEGER = 0x02;

@@ -24,7 +24,7 @@ import javax.naming.ldap.BasicControl;
 import javax.naming.ldap.Control;
 import javax.naming.ldap.LdapContext;
 
-/** Controls that JNDI has no classes for, with values by hand. */
+/** Controls for which JNDI has no classes, with values encoded here. */
 public final class Controls {
     /** A context on the same connection whose requests carry controls. */
     private static LdapContext with(LdapContext context, Control... controls)

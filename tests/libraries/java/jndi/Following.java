@@ -19,7 +19,7 @@ import javax.naming.event.NamingExceptionEvent;
 import javax.naming.event.ObjectChangeListener;
 import javax.naming.ldap.LdapContext;
 
-/** Listeners, which the JDK's provider makes persistent searches of. */
+/** Listeners, for which the JDK's provider sends persistent searches. */
 public final class Following implements NamespaceChangeListener, ObjectChangeListener {
     private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
 
@@ -67,7 +67,7 @@ public final class Following implements NamespaceChangeListener, ObjectChangeLis
         SearchControls how = new SearchControls();
         how.setSearchScope(SearchControls.SUBTREE_SCOPE);
         people.addNamingListener("", "(uid=*)", how, listener);
-        // The listener begins in a thread of its own: change something until it is told.
+        // The listener starts in a thread of its own: change an entry until it is notified.
         String began = null;
         for (int round = 0; began == null; round++) {
             holds("the listener has begun", round < 600);

@@ -111,7 +111,7 @@ public final class Life {
             admin.destroySubcontext(name(PEOPLE));
             return "success";
         });
-        // A deletion of what is not there succeeds in JNDI when its superior is there.
+        // Deleting a missing entry succeeds in JNDI when its superior exists.
         admin.destroySubcontext(name("uid=missing," + PEOPLE));
         raises(NameNotFoundException.class,
                 () -> admin.getAttributes(name("cn=a,ou=b," + SUFFIX)));

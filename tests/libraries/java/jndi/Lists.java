@@ -24,7 +24,7 @@ import javax.naming.ldap.SortControl;
 import javax.naming.ldap.SortKey;
 import javax.naming.ldap.SortResponseControl;
 
-/** Pages, sorting and list views of three thousand people. */
+/** Paging, sorting and list views of three thousand people. */
 public final class Lists {
     private static final List<String> ALL =
             IntStream.range(0, 3000).mapToObj(it -> "p" + it).sorted().collect(Collectors.toList());

@@ -4,7 +4,7 @@ import javax.naming.NamingException;
 import javax.naming.ldap.ExtendedRequest;
 import javax.naming.ldap.ExtendedResponse;
 
-/** An extended operation that JNDI has no class for. */
+/** An extended operation for which JNDI has no class. */
 final class Operation implements ExtendedRequest {
     private static final long serialVersionUID = 1;
     static final String PASSWORD_MODIFY = "1.3.6.1.4.1.4203.1.11.1";
@@ -38,7 +38,7 @@ final class Operation implements ExtendedRequest {
         return new Answer(id, content);
     }
 
-    /** The answer to one. */
+    /** The response to the operation. */
     static final class Answer implements ExtendedResponse {
         private static final long serialVersionUID = 1;
         private final String id;

@@ -30,7 +30,7 @@ public final class Referrals {
         LdapContext context = Site.admin(here, Context.REFERRAL, "throw");
         ReferralException referral = raisesReferral(() -> context.getAttributes(name(ADA)));
         equal("URL", referral.getReferralInfo(), there + "/" + ADA + "??base");
-        // The same request goes on where the exception leads.
+        // The request continues at the server that the exception names.
         LdapContext elsewhere = (LdapContext) referral.getReferralContext();
         equal("ada", elsewhere.getAttributes("").get("sn").get(), "ada");
         SearchControls how = new SearchControls();
@@ -63,7 +63,7 @@ public final class Referrals {
         context.destroySubcontext(name(EVA));
     }
 
-    /** Ignoring them is the default, and means ManageDsaIT. */
+    /** Ignoring referrals is the default, and sends ManageDsaIT. */
     private static void ignored(String here) throws Exception {
         LdapContext context = Site.admin(here, Context.REFERRAL, "ignore");
         holds("a referral object",

@@ -19,11 +19,11 @@ import java.util.ArrayList;
 import java.util.List;
 import site.Expect;
 
-/** Contexts, entries and searches as the programs beside this one want them. */
+/** Contexts, entries and searches for the programs in this folder. */
 final class Site {
     private Site() {}
 
-    /** What a context is made of; `more` are names and values in turn. */
+    /** The environment of a context; `more` are names and values in turn. */
     static Hashtable<String, String> environment(
             String url, String name, String password, String... more) {
         Hashtable<String, String> environment = new Hashtable<>();

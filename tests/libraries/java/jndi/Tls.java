@@ -19,7 +19,7 @@ import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManagerFactory;
 
-/** TLS from the first byte and on request, and a certificate nobody knows. */
+/** TLS from the first byte and on request, and an untrusted certificate. */
 public final class Tls {
     /** Makes sockets that trust one certificate. */
     private static SSLSocketFactory trusting(String certificate) throws Exception {

@@ -2,7 +2,7 @@ package site;
 
 import java.util.Objects;
 
-/** What a program knows of the site, and how it says what it expected and what came. */
+/** Data about the test site, and checks that print the expected and the actual value. */
 public final class Expect {
     public static final String SUFFIX = System.getenv("SUFFIX");
     public static final String ADMIN = System.getenv("ADMIN");
@@ -13,14 +13,14 @@ public final class Expect {
     public static final String GRACE = "uid=grace," + PEOPLE;
     public static final String EVA = "uid=eva," + PEOPLE;
 
-    /** Something that may fail. */
+    /** A call that may throw. */
     public interface Call {
         Object run() throws Exception;
     }
 
     private Expect() {}
 
-    /** Ends the program unless both are the same. */
+    /** Ends the program unless both values are equal. */
     public static void equal(String what, Object came, Object expected) {
         if (!Objects.equals(came, expected)) {
             throw new AssertionError(what + ": expected " + expected + ", came " + came);

@@ -51,7 +51,7 @@ import com.unboundid.ldap.sdk.unboundidds.controls.AssuredReplicationRequestCont
 import com.unboundid.ldap.sdk.unboundidds.controls.AssuredReplicationResponseControl;
 import java.util.List;
 
-/** The controls that the SDK has classes for. */
+/** The controls for which the SDK has classes. */
 public final class Controls {
     private static LDAPResult modify(
             LDAPConnection connection, String name, Modification change, Control... controls)

@@ -16,7 +16,7 @@ import java.util.List;
 /** The SDK parses every definition of the subschema, and finds every entry in order by them. */
 public final class Definitions {
     private static Schema parsed(LDAPConnection connection) throws Exception {
-        // The last argument: an exception for what cannot be parsed.
+        // The last argument asks for an exception when a definition cannot be parsed.
         Schema schema = Schema.getSchema(connection, SUFFIX, true);
         AttributeTypeDefinition surname = schema.getAttributeType("surname");
         equal("oid", surname.getOID(), "2.5.4.4");

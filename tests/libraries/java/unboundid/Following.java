@@ -97,7 +97,7 @@ public final class Following implements AsyncSearchResultListener, IntermediateR
         return connection.search(request);
     }
 
-    /** What a refresh said of each name, in the order of the names. */
+    /** The states that a refresh reports, in the order of names. */
     private static String said(SearchResult result) {
         return result.getSearchEntries().stream()
                 .map(entry -> {
@@ -124,7 +124,7 @@ public final class Following implements AsyncSearchResultListener, IntermediateR
         admin.modify(ADA, new Modification(ModificationType.REPLACE, "sn", "Byron"));
         admin.delete(GRACE);
         SearchResult second = refresh(admin, cookie);
-        // RFC 4533 §3.3.2 lets the server say "add" of what has changed.
+        // RFC 4533 §3.3.2 lets the server report changed entries as "add".
         equal("said", said(second), "ada ADD, eva ADD, grace DELETE");
         holds("the rest is as it was", ContentSyncDoneControl.get(second).refreshDeletes());
         ASN1OctetString nonsense = new ASN1OctetString("nonsense");

@@ -112,7 +112,7 @@ public final class Lists {
         holds("it says how", !answer.getDebugInfo().isEmpty());
         Control reject = new RejectUnindexedSearchRequestControl(true);
         equal("found", search(connection, "(uid=p17)", reject).getEntryCount(), 1);
-        // Below a name, a few thousand entries are no reason to refuse.
+        // A few thousand entries below a name are within the limits.
         SearchRequest everywhere =
                 new SearchRequest("", SearchScope.SUB, "(telephoneNumber=1)");
         everywhere.addControl(reject);

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import site.Expect;
 
-/** Connections, and refusals by result code, as the programs beside this one want them. */
+/** Connections, and refusals by result code, for the programs in this folder. */
 final class Site {
     private Site() {}
 

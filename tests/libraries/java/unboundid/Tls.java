@@ -15,7 +15,7 @@ import com.unboundid.util.ssl.PEMFileTrustManager;
 import com.unboundid.util.ssl.SSLUtil;
 import java.io.File;
 
-/** TLS from the first byte and on request, and a certificate nobody knows. */
+/** TLS from the first byte and on request, and an untrusted certificate. */
 public final class Tls {
     private static LDAPConnection secure(SSLUtil ssl, String url) throws Exception {
         LDAPURL parsed = new LDAPURL(url);

@@ -71,7 +71,7 @@ public final class Transactions {
         EndTransactionExtendedResult ended = end(admin, id, true);
         equal("end", ended.getResultCode(), ResultCode.SUCCESS);
         equal("committed", surnames(other), "Byron Hopper");
-        // What an update read comes with the end, under the update's message id.
+        // The response to the end has the entries read, under the updates' message ids.
         equal("updates with controls", ended.getOperationResponseControls().size(), 2);
         Control[] controls = ended.getOperationResponseControls(first);
         PostReadResponseControl read = (PostReadResponseControl) controls[0];
@@ -92,7 +92,7 @@ public final class Transactions {
         equal("taken back", surnames(other), "Byron Hopper");
     }
 
-    /** An update that is refused at once aborts the transaction, and the server says so. */
+    /** An update that is refused at once aborts the transaction, with a notice of the server. */
     private static void aborted(String url) throws Exception {
         BlockingQueue<ExtendedResult> notices = new LinkedBlockingQueue<>();
         LDAPConnectionOptions options = new LDAPConnectionOptions();
