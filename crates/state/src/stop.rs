@@ -129,7 +129,19 @@ impl Stop {
         Err(Stop::Refused(Refusal::new(code, diagnostic)))
     }
 
-    /// Returns the error for the password policy control; `None` for other refusals and failures.
+    /// The slice is over; [`Walks`](crate::view::Walks) hold the state with which the next one
+    /// continues.
+    #[cold]
+    pub fn unfinished() -> Stop {
+        Stop::Failed(Failure::Unfinished)
+    }
+
+    /// Whether the operation continues in the next slice.
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self, Stop::Failed(Failure::Unfinished))
+    }
+
+    /// The error for the password policy control; `None` for other refusals and failures.
     pub fn password_policy(&self) -> Option<PasswordPolicyError> {
         match self {
             Stop::Refused(refusal) => refusal.password_policy,

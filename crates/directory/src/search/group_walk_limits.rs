@@ -5,7 +5,7 @@ use policy::{Limits, Whose};
 use protocol::ResultCode;
 use schema::Filter;
 use state::stop::Stop;
-use state::view::{Permit, View, WalkLimits};
+use state::view::{Permit, PlainView, WalkLimits};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -29,7 +29,11 @@ impl GroupWalkLimits {
 }
 
 impl WalkLimits for GroupWalkLimits {
-    fn admit(&self, view: &View<'_>, filter: &Filter) -> Result<Option<Box<dyn Permit>>, Stop> {
+    fn admit(
+        &self,
+        view: &PlainView<'_>,
+        filter: &Filter,
+    ) -> Result<Option<Box<dyn Permit>>, Stop> {
         let (limits, whose) = self.limits;
         let limit = (limits.unindexed_searches_max, whose);
         let permit = self.running.place(view, filter, limit)?;
@@ -41,7 +45,7 @@ impl WalkLimits for GroupWalkLimits {
         (limits.candidates_max != 0).then_some(limits.candidates_max)
     }
 
-    fn require_time(&self, view: &View<'_>) -> Result<(), Stop> {
+    fn require_time(&self, view: &PlainView<'_>) -> Result<(), Stop> {
         let (limits, whose) = self.limits;
         let limit = u64::from(limits.time_ms_max);
         let now = view.now_us();

@@ -6,7 +6,7 @@ use protocol::ResultCode;
 use schema::Filter;
 use state::advice;
 use state::stop::Stop;
-use state::view::View;
+use state::view::PlainView;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,7 +61,7 @@ impl Drop for Permit {
 }
 
 /// Whether one slice can read every entry.
-pub(crate) fn is_small(context: &View<'_>) -> Result<bool, Stop> {
+pub(crate) fn is_small(context: &PlainView<'_>) -> Result<bool, Stop> {
     Ok(context.entry_count()? <= slice::TURNS.into())
 }
 
@@ -70,7 +70,7 @@ impl Running {
     /// small directory, which needs none. Refuses with `busy` at the limit.
     pub fn place(
         self: &Arc<Self>,
-        context: &View<'_>,
+        context: &PlainView<'_>,
         filter: &Filter,
         (max, whose): (u32, Whose),
     ) -> Result<Option<Permit>, Stop> {

@@ -1,23 +1,11 @@
 //! Entries as accounts: attributes that the server itself reads, regardless of access rules.
 
-use super::{Served, View};
+use super::plain::PlainView;
 use crate::account::Account;
 use crate::stop::Stop;
-use policy::Subject;
 use store::EntryId;
 
-impl View<'_> {
-    /// Microseconds since 1970; 0 if no client is served.
-    pub fn now_us(&self) -> u64 {
-        self.served.map_or(0, Served::now_us)
-    }
-
-    /// The view of the server itself on the same snapshot, for finding the entry that a client
-    /// names.
-    pub fn of_server<'s>(&'s self, server: &'s Subject) -> View<'s> {
-        View::new(self.snapshot, self.catalog, server)
-    }
-
+impl PlainView<'_> {
     /// Log position of the last write in this snapshot.
     pub fn position(&self) -> Result<u64, Stop> {
         Ok(self.snapshot.position()?)

@@ -1,9 +1,10 @@
 //! Walks up: from an entry or a name to its holders, and on to the holders of these. Each entry is
 //! visited once, so circles end and depth needs no limit.
 
-use super::View;
+use super::dynamic::DynamicGroups;
 use super::membership::{Followed, Group, Reach, refuse_too_many};
-use super::walks::LOOKS_PER_NAME;
+use super::pace::LOOKS_PER_NAME;
+use super::plain::PlainView;
 use crate::stop::Stop;
 use roaring::RoaringTreemap;
 use schema::{Assertion, Filter, Name, Selector, ValueSource};
@@ -90,7 +91,7 @@ impl Asked {
     }
 }
 
-impl View<'_> {
+impl PlainView<'_> {
     /// A walk to the groups of an entry.
     pub(super) fn climb_from(&self, id: EntryId, reach: Reach) -> Result<Climb, Stop> {
         let followed = self.member_attributes();
@@ -104,10 +105,10 @@ impl View<'_> {
     }
 
     /// Continues a walk until it or the slice ends.
-    pub(super) fn climb(&self, climb: &mut Climb) -> Result<(), Stop> {
+    pub(super) fn climb(&self, climb: &mut Climb, dynamic: &mut DynamicGroups) -> Result<(), Stop> {
         loop {
             if let Some(mut asked) = climb.asked.take() {
-                let done = self.ask(climb, &mut asked);
+                let done = self.ask(climb, &mut asked, dynamic);
                 if done.is_err() {
                     climb.asked = Some(asked);
                 }
@@ -125,12 +126,17 @@ impl View<'_> {
     }
 
     /// Finds the holders of `asked`.
-    fn ask(&self, climb: &mut Climb, asked: &mut Asked) -> Result<(), Stop> {
+    fn ask(
+        &self,
+        climb: &mut Climb,
+        asked: &mut Asked,
+        dynamic: &mut DynamicGroups,
+    ) -> Result<(), Stop> {
         while let Some(selector) = climb.followed.get(asked.attribute).cloned() {
             let candidates = match asked.candidates.take() {
                 Some(candidates) => candidates,
                 None => {
-                    self.look(LOOKS_PER_NAME)?;
+                    self.pace.look(LOOKS_PER_NAME)?;
                     self.holder_candidates(&selector, &asked.name, &asked.spelled)?
                 }
             };
@@ -144,7 +150,7 @@ impl View<'_> {
         }
         match climb.reach {
             Some(Reach::Everything) if self.catalog.has_dynamic_groups => {
-                self.ask_dynamic_groups(climb, asked)
+                self.ask_dynamic_groups(climb, asked, dynamic)
             }
             _ => Ok(()),
         }
@@ -183,14 +189,14 @@ impl View<'_> {
         let named: SmallVec<[EntryId; 2]> = named.collect();
         for found in candidates.entries_after(*self.snapshot, asked.after) {
             let (id, view) = found?;
-            self.look(1)?;
+            self.pace.look(1)?;
             let holds = self.holds_link(id, &view, selector, &named)?
                 || self.holds(&view, selector, &asked.name, &asked.spelled);
             // Which entries execution refuses must not depend on whether an index found the
             // candidates.
             if holds || !self.executes {
                 climb.looked += 1;
-                self.require_short(climb.looked)?;
+                self.pace.require_short(climb.looked)?;
             }
             if holds {
                 self.add_group(climb, id)?;
@@ -242,15 +248,20 @@ impl View<'_> {
             })
     }
 
-    fn ask_dynamic_groups(&self, climb: &mut Climb, asked: &mut Asked) -> Result<(), Stop> {
-        let groups = self.dynamic_once()?;
+    fn ask_dynamic_groups(
+        &self,
+        climb: &mut Climb,
+        asked: &mut Asked,
+        dynamic: &mut DynamicGroups,
+    ) -> Result<(), Stop> {
+        let groups = dynamic.read(self)?;
         let Some(view) = self.snapshot.entry(asked.id)? else {
             return Ok(());
         };
         while let Some(group) = groups.get(asked.described) {
-            self.look(1)?;
+            self.pace.look(1)?;
             climb.looked += 1;
-            self.require_short(climb.looked)?;
+            self.pace.require_short(climb.looked)?;
             if self.describes(group, asked.id, &view)? {
                 self.add_group(climb, group.id)?;
             }

@@ -1,6 +1,7 @@
 //! Attributes that are not stored but computed from the entry when they are read.
 
-use super::{Described, VisibleEntry};
+use super::dynamic::Described;
+use super::entry::VisibleEntry;
 use crate::index_progress;
 use crate::stop::Stop;
 use crate::time;
@@ -21,19 +22,19 @@ impl VisibleEntry<'_, '_> {
         type_id: TypeId,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Option<bool>, Stop> {
-        let catalog = self.context.catalog;
+        let catalog = self.view.catalog;
         if type_id == catalog.computed.collective_attribute_subentries {
             let names = self.lender_names()?;
             let mut values = names.iter().map(|it| it.as_bytes());
             return Ok((!names.is_empty()).then(|| values.any(test)));
         }
-        let Some(reach) = self.context.reach_of(type_id) else {
+        let Some(reach) = self.view.reach_of(type_id) else {
             return Ok(self.computed(type_id)?.map(|value| test(&value)));
         };
-        if !self.context.knows_groups() {
+        if !self.view.knows_groups() {
             return Ok(None);
         }
-        let groups = self.context.groups_of(self.id, reach)?;
+        let groups = self.view.groups_of(self.id, reach)?;
         if groups.is_empty() {
             return Ok(None);
         }
@@ -46,10 +47,10 @@ impl VisibleEntry<'_, '_> {
         type_id: TypeId,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), Stop> {
-        if self.context.conceals(type_id) {
+        if self.view.conceals(type_id) {
             return Ok(());
         }
-        if type_id != self.context.catalog.computed.member {
+        if type_id != self.view.catalog.computed.member {
             self.computed_values(type_id, test)?;
         } else if let Some(mut described) = self.description()? {
             // Runs in one piece, so only for few members; a search returns many in slices, as
@@ -57,16 +58,16 @@ impl VisibleEntry<'_, '_> {
             let (mut looked, over) = (0, Cell::new(false));
             let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
                 looked += 1;
-                self.context.require_whole(looked)?;
+                self.view.pace.require_whole(looked)?;
                 if let Some(id) = found {
-                    over.set(test(self.context.spelled_name(id)?.as_bytes()));
+                    over.set(test(self.view.spelled_name(id)?.as_bytes()));
                 }
                 Ok(match over.get() {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
                 })
             };
-            while !self.context.walk_described(&mut described, each)? && !over.get() {}
+            while !self.view.walk_described(&mut described, each)? && !over.get() {}
         }
         Ok(())
     }
@@ -74,7 +75,7 @@ impl VisibleEntry<'_, '_> {
     /// An iterator over the members of a dynamic group; `None` if the entry is no such group.
     pub fn description(&self) -> Result<Option<Described>, Stop> {
         match self.id.is_entry() && self.has_class(crate::knowledge::DYNAMIC_GROUP_CLASS) {
-            true => self.context.described_by(self.id),
+            true => self.view.described_by(self.id),
             false => Ok(None),
         }
     }
@@ -91,7 +92,7 @@ impl VisibleEntry<'_, '_> {
 
     /// The value of a single-valued computed attribute; `None` if the entry has none.
     fn computed(&self, type_id: TypeId) -> Result<Option<Vec<u8>>, Stop> {
-        let computed = &self.context.catalog.computed;
+        let computed = &self.view.catalog.computed;
         if type_id == computed.entry_dn {
             let mut out = Vec::with_capacity(64);
             self.write_name(&mut out)?;
@@ -108,8 +109,8 @@ impl VisibleEntry<'_, '_> {
             Ok(Some(self.child_count()?.to_string().into_bytes()))
         } else if type_id == computed.index_state {
             self.index_state()
-        } else if type_id == computed.context_csn && self.view.parent().0 == 0 {
-            Ok(Some(self.context.newest()?.to_csn().into_bytes()))
+        } else if type_id == computed.context_csn && self.row.parent().0 == 0 {
+            Ok(Some(self.view.newest()?.to_csn().into_bytes()))
         } else if type_id == computed.etag {
             Ok(self.etag())
         } else if type_id == computed.entry_ttl {
@@ -122,7 +123,7 @@ impl VisibleEntry<'_, '_> {
     /// Remaining lifetime of a dynamic entry in seconds (RFC 2589 §5); `None` if the entry is not
     /// dynamic.
     fn time_to_live(&self) -> Option<Vec<u8>> {
-        let catalog = self.context.catalog;
+        let catalog = self.view.catalog;
         let number = catalog
             .schema
             .numbers_of(catalog.computed.entry_end)
@@ -131,14 +132,14 @@ impl VisibleEntry<'_, '_> {
         let end_us = time::seconds_of(end)?.saturating_mul(1_000_000);
         // Whole seconds: the end was rounded up to one, so that the requested time is read back at
         // once.
-        let left_us = end_us.saturating_sub(self.context.served?.now_us());
+        let left_us = end_us.saturating_sub(self.view.pace.served?.now_us());
         Some((left_us / 1_000_000).to_string().into_bytes())
     }
 
     /// A short form of `entryCSN`, which differs for any two changes. The entry's digest is not
     /// used because it would confirm guesses about hidden values.
     fn etag(&self) -> Option<Vec<u8>> {
-        let number = self.context.catalog.known.entry_csn.number;
+        let number = self.view.catalog.known.entry_csn.number;
         let csn = self.internal(number)?.values().into_iter().next()?;
         Some(
             blake3::hash(csn).to_hex()[..ETAG_DIGITS]
@@ -149,23 +150,22 @@ impl VisibleEntry<'_, '_> {
 
     /// Progress of the index that this entry defines; `None` if it defines none.
     fn index_state(&self) -> Result<Option<Vec<u8>>, Stop> {
-        let Some(attribute) = self.internal(self.context.catalog.known.index_attribute.number)
-        else {
+        let Some(attribute) = self.internal(self.view.catalog.known.index_attribute.number) else {
             return Ok(None);
         };
         let Some(attribute) = attribute.values().into_iter().next() else {
             return Ok(None);
         };
         // The definition may use another name of the attribute type, or its OID.
-        let schema = &self.context.catalog.schema;
+        let schema = &self.view.catalog.schema;
         let given = std::str::from_utf8(attribute).unwrap_or_default();
         let known = schema.attribute_type(given);
         let name = known.map_or(given, |it| schema.type_of(it).name());
-        let states = self.context.snapshot.index_states()?;
+        let states = self.view.snapshot.index_states()?;
         let state = states.iter().find(|it| it.attribute == name);
         let text = match state {
             None => "unknown".to_owned(),
-            Some(it) => index_progress::text(it, self.context.snapshot.last_id()?.0),
+            Some(it) => index_progress::text(it, self.view.snapshot.last_id()?.0),
         };
         Ok(Some(text.into_bytes()))
     }

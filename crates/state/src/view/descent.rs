@@ -1,8 +1,9 @@
 //! Walks down: from a group to its members, and on to their members. Each entry is visited once.
 
-use super::View;
 use super::dynamic::Described;
-use super::membership::{Followed, MET_MAX, Reach, refuse_too_many};
+use super::membership::{Followed, Reach, refuse_too_many};
+use super::pace::MET_MAX;
+use super::plain::PlainView;
 use crate::stop::Stop;
 use roaring::RoaringTreemap;
 use schema::Name;
@@ -78,7 +79,7 @@ impl Asked {
     }
 }
 
-impl View<'_> {
+impl PlainView<'_> {
     /// Continues a walk until it or the slice ends.
     pub(super) fn descend(&self, descent: &mut Descent) -> Result<(), Stop> {
         loop {
@@ -224,7 +225,7 @@ impl View<'_> {
             match done {
                 Ok(true) => return Ok(()),
                 // A whole slice of candidates was collected without a match.
-                Ok(false) if self.divides_walks() => {
+                Ok(false) if self.pace.is_divided() => {
                     asked.described = Some(described);
                     return Err(Stop::unfinished());
                 }
@@ -238,9 +239,9 @@ impl View<'_> {
     }
 
     fn take_look(&self, descent: &mut Descent) -> Result<(), Stop> {
-        self.look(1)?;
+        self.pace.look(1)?;
         descent.looked += 1;
-        self.require_short(descent.looked)
+        self.pace.require_short(descent.looked)
     }
 
     fn add_member(&self, descent: &mut Descent, id: EntryId) -> Result<(), Stop> {
@@ -264,7 +265,7 @@ impl View<'_> {
             || (descent.reach == Reach::Everything && self.has_description(&view)))
     }
 
-    /// Like [`View::may_know_members`], computed once for each group.
+    /// Like [`PlainView::may_know_members`], computed once for each group.
     fn knows_members_of(&self, group: EntryId, known: &mut Option<bool>) -> Result<bool, Stop> {
         if let Some(known) = known {
             return Ok(*known);

@@ -2,10 +2,10 @@
 //! searches in `memberURL` find. Their filters test stored attributes alone, so that no group
 //! depends on itself, and never secret ones.
 
-use super::View;
+use super::pace::LOOKS_PER_NAME;
+use super::plain::PlainView;
 use super::served::Permit;
 use super::stored::StoredEntry;
-use super::walks::LOOKS_PER_NAME;
 use crate::knowledge::DYNAMIC_GROUP_CLASS;
 use crate::knowledge::class_filter;
 use crate::stop::Stop;
@@ -14,6 +14,7 @@ use protocol::url::LdapUrl;
 use roaring::RoaringTreemap;
 use schema::{Filter, Truth};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use store::{Candidates, EntryId, EntryView, Lookup, Region, RegionScope};
 
 /// Maximum depth of a filter in a `memberURL`.
@@ -26,17 +27,31 @@ pub(super) struct DynamicGroup {
     searches: Vec<(Region, Filter)>,
 }
 
+/// All dynamic groups of the directory, read once per operation.
+#[derive(Debug, Default)]
+pub(super) struct DynamicGroups {
+    all: Option<Rc<[DynamicGroup]>>,
+    reading: Reading,
+}
+
 /// Progress of reading all dynamic groups.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+struct Reading {
     candidates: Option<Candidates>,
     after: EntryId,
     groups: Vec<DynamicGroup>,
 }
 
-impl Reading {
-    pub fn into_groups(self) -> Vec<DynamicGroup> {
-        self.groups
+impl DynamicGroups {
+    /// Reads the groups until all are read or the slice ends.
+    pub fn read(&mut self, view: &PlainView<'_>) -> Result<Rc<[DynamicGroup]>, Stop> {
+        if let Some(all) = &self.all {
+            return Ok(Rc::clone(all));
+        }
+        view.read_dynamic_groups(&mut self.reading)?;
+        let all: Rc<[DynamicGroup]> = std::mem::take(&mut self.reading).groups.into();
+        self.all = Some(Rc::clone(&all));
+        Ok(all)
     }
 }
 
@@ -63,9 +78,9 @@ impl Described {
     }
 }
 
-impl View<'_> {
+impl PlainView<'_> {
     /// Reads dynamic groups until all are read or the slice ends.
-    pub(super) fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<(), Stop> {
+    fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<(), Stop> {
         let schema = &self.catalog.schema;
         let everywhere = Region {
             base: EntryId::ROOT,
@@ -95,7 +110,7 @@ impl View<'_> {
         let mut scratch = Vec::new();
         for found in candidates.entries_after(*self.snapshot, reading.after) {
             let (id, view) = found?;
-            self.look(LOOKS_PER_NAME)?;
+            self.pace.look(LOOKS_PER_NAME)?;
             if filter.evaluate(&self.catalog.schema, &view, &mut scratch) == Truth::True {
                 let searches = self.searches_of(&view)?;
                 reading.groups.push(DynamicGroup { id, searches });
@@ -208,10 +223,10 @@ impl View<'_> {
         view: &EntryView<'_>,
         scratch: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
-        let context = self;
-        let entry = StoredEntry { context, id, view };
+        let (row, view) = (view, self);
+        let entry = StoredEntry { view, id, row };
         let truth = filter.evaluate(&self.catalog.schema, &entry, scratch);
-        self.evaluated(truth == Truth::True)
+        self.pace.evaluated(truth == Truth::True)
     }
 
     /// Whether an entry is a member of a dynamic group.

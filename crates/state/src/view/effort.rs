@@ -1,8 +1,8 @@
 //! Limits on walks over the members of dynamic groups: no index need help the searches that such
 //! groups are made of.
 
-use super::View;
-use super::served::{Permit, WalkLimits};
+use super::plain::{PlainView, WalkLimits};
+use super::served::Permit;
 use crate::advice;
 use crate::stop::Stop;
 use protocol::ResultCode;
@@ -11,7 +11,7 @@ use schema::Filter;
 /// Entries between two looks at the clock.
 const LOOKS: u64 = 1_024;
 
-impl View<'_> {
+impl PlainView<'_> {
     /// Holds walks over groups to the limits of a search. `limits` is called where there are
     /// dynamic groups and no limits yet.
     #[inline]
@@ -32,7 +32,7 @@ impl View<'_> {
     /// Refuses a walk for a dynamic group that has looked at so many entries.
     pub(super) fn require_effort(&self, looked: u64, filter: &Filter) -> Result<(), Stop> {
         let limits = self.limits.get();
-        let most = self.looks_max();
+        let most = self.pace.looks_max();
         let most = match limits.and_then(|it| it.entries_max()) {
             None => most,
             Some(own) => own.min(most),

@@ -1,7 +1,9 @@
 //! An entry as one subject sees it: its name, its stored attributes, and the values that a filter
 //! tests.
 
-use super::{Place, Reach, View};
+use super::View;
+use super::membership::Reach;
+use super::plain::Place;
 use crate::catalog::Catalog;
 use crate::history::Moment;
 use crate::stop::Stop;
@@ -9,21 +11,22 @@ use crate::time;
 use schema::{
     AttributeNumber, ExtensibleAssertion, Membership, Name, Selector, TypeId, ValueSource,
 };
-use store::{EntryId, EntryView};
+use std::collections::HashSet;
+use store::{Candidates, EntryId, EntryView, Region};
 
 /// An entry narrowed to what one subject may see.
 pub struct VisibleEntry<'c, 'a> {
     /// The id of the entry; the highest number for one that is not stored.
     pub id: EntryId,
-    pub(super) view: EntryView<'a>,
-    pub(super) context: &'c View<'a>,
+    pub(super) row: EntryView<'a>,
+    pub(super) view: &'c View<'a>,
 }
 
 impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// The catalog the entry is read under.
     #[inline]
     pub fn catalog(&self) -> &'c Catalog {
-        self.context.catalog
+        self.view.catalog
     }
 
     /// The DN as spelled.
@@ -36,60 +39,60 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// The resolved DN; `None` if it cannot be resolved.
     pub fn name(&self) -> Option<Name> {
         let spelled = self.spelled_name().ok()?;
-        self.context.catalog.schema.resolve_name(&spelled).ok()
+        self.view.catalog.schema.resolve_name(&spelled).ok()
     }
 
     /// The entryUUID; `None` if the entry has none.
     pub fn uuid(&self) -> Option<[u8; 16]> {
-        let uuid = self.internal(self.context.catalog.known.entry_uuid.number)?;
+        let uuid = self.internal(self.view.catalog.known.entry_uuid.number)?;
         time::parse_uuid(uuid.values().into_iter().next()?)
     }
 
     /// Moment of the last change; `None` if a server of another kind made it.
     pub fn changed_at(&self) -> Option<Moment> {
-        let csn = self.internal(self.context.catalog.known.entry_csn.number)?;
+        let csn = self.internal(self.view.catalog.known.entry_csn.number)?;
         Moment::from_csn(std::str::from_utf8(csn.values().into_iter().next()?).ok()?)
     }
 
     /// Whether the stored row is longer than `bytes`.
     #[inline]
     pub fn is_longer_than(&self, bytes: usize) -> bool {
-        self.view.bytes().len() > bytes
+        self.row.bytes().len() > bytes
     }
 
     /// The log position of its last change.
     #[inline]
     pub fn position(&self) -> u64 {
-        self.view.position()
+        self.row.position()
     }
 
     /// The entry above it; the root for a naming context.
     #[inline]
     pub fn superior(&self) -> EntryId {
-        self.view.parent()
+        self.row.parent()
     }
 
     /// The DN as spelled, appended to `out`.
     #[inline]
     pub fn write_name(&self, out: &mut Vec<u8>) -> Result<(), Stop> {
-        Ok(self.context.snapshot.write_name(&self.view, out)?)
+        Ok(self.view.snapshot.write_name(&self.row, out)?)
     }
 
     /// Whether the subject may see the attribute.
     #[inline]
     pub fn shows(&self, number: AttributeNumber) -> bool {
-        self.context.shows(number)
+        self.view.shows(number)
     }
 
     /// Appends the user attributes that the subject may see, as they go on the wire.
     #[inline]
     pub fn write_user_attributes(&self, out: &mut Vec<u8>) {
-        self.view.write_user_attributes(self.context.hidden, out);
+        self.row.write_user_attributes(self.view.hidden, out);
     }
 
     /// The stored attributes that the subject may see.
     pub fn attributes(&self) -> impl Iterator<Item = store::StoredAttribute<'a>> + use<'_, 'c, 'a> {
-        self.view
+        self.row
             .attributes()
             .filter(|attribute| self.shows(attribute.number))
     }
@@ -97,20 +100,20 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// A stored attribute, if the subject may see it.
     #[inline]
     pub fn attribute(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
-        self.view.attribute(number).filter(|_| self.shows(number))
+        self.row.attribute(number).filter(|_| self.shows(number))
     }
 
     /// A stored attribute that the operation itself needs, whatever the subject may see:
     /// passwords to verify, classes that make an entry an alias or a referral.
     #[inline]
     pub fn internal(&self, number: AttributeNumber) -> Option<store::StoredAttribute<'a>> {
-        self.view.attribute(number)
+        self.row.attribute(number)
     }
 
     /// Whether the entry has this object class (by its canonical name, any case).
     #[inline]
     pub fn has_class(&self, class: &str) -> bool {
-        self.internal(self.context.catalog.known.object_class.number)
+        self.internal(self.view.catalog.known.object_class.number)
             .is_some_and(|classes| {
                 classes
                     .values()
@@ -122,28 +125,28 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// The values of `ref` (RFC 3296 §2.1).
     pub fn internal_values_of_ref(&self) -> Option<protocol::ber::Values<'a>> {
         Some(
-            self.internal(self.context.catalog.known.referral.number)?
+            self.internal(self.view.catalog.known.referral.number)?
                 .values(),
         )
     }
 
     /// Number of entries directly below this one.
     pub fn child_count(&self) -> Result<u64, Stop> {
-        Ok(self.context.snapshot.child_count(self.id)?)
+        Ok(self.view.snapshot.child_count(self.id)?)
     }
 
     /// Whether links of an attribute lead from the entry to a name.
     fn leads_to(&self, selector: &Selector, target: &Name) -> Result<bool, Stop> {
-        let context = self.context;
-        let reach = match context.reach_of(selector.type_id) {
-            None => return context.leads_to(self.id, selector, target),
+        let view = self.view;
+        let reach = match view.reach_of(selector.type_id) {
+            None => return view.leads_to(self.id, selector, target),
             Some(Reach::Everything) => Reach::Everything,
             Some(_) => Reach::Nested,
         };
-        let Place::Found(target) = context.find(target)? else {
+        let Place::Found(target) = view.find(target)? else {
             return Ok(false);
         };
-        let groups = context.groups_of(self.id, reach)?;
+        let groups = view.groups_of(self.id, reach)?;
         Ok(groups.iter().any(|it| it.id == target))
     }
 }
@@ -158,12 +161,12 @@ impl ValueSource for VisibleEntry<'_, '_> {
         if !self.shows(number) {
             return None;
         }
-        match self.view.any_value(number, test) {
+        match self.row.any_value(number, test) {
             None if self.has_links() => match self.any_linked(number, test) {
-                None if self.context.catalog.has_collective => self.any_lent(number, test),
+                None if self.view.catalog.has_collective => self.any_lent(number, test),
                 linked => linked,
             },
-            None if self.context.catalog.has_collective => self.any_lent(number, test),
+            None if self.view.catalog.has_collective => self.any_lent(number, test),
             stored => stored,
         }
     }
@@ -191,7 +194,7 @@ impl ValueSource for VisibleEntry<'_, '_> {
         match self.computed_values(type_id, test) {
             Ok(found) => found,
             Err(stop) => {
-                self.context.stop_filter(stop);
+                self.view.pace.stop_filter(stop);
                 None
             }
         }
@@ -208,7 +211,7 @@ impl ValueSource for VisibleEntry<'_, '_> {
     }
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
-        let snapshot = self.context.snapshot;
+        let snapshot = self.view.snapshot;
         // Reads the current set: all members may have been replaced since the search began.
         match snapshot
             .linked_set(EntryId(group.group), group.number)
@@ -234,9 +237,87 @@ impl ValueSource for VisibleEntry<'_, '_> {
             None => Some(false),
             Some(Ok(leads)) => Some(leads),
             Some(Err(stop)) => {
-                self.context.stop_filter(stop);
+                self.view.pace.stop_filter(stop);
                 Some(false)
             }
         }
+    }
+}
+
+impl<'a> View<'a> {
+    /// The entry with this id; `None` if there is none or the subject may not know of it.
+    #[inline]
+    pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
+        let entry = self.reached(id)?;
+        match entry {
+            Some(entry) if !self.sees_config && self.is_configuration(id, &entry.row)? => Ok(None),
+            entry => Ok(entry),
+        }
+    }
+
+    /// The entry with an id that came from [`View::find`] or from a search that asks
+    /// [`View::in_region`], both of which have checked access already. Ids from elsewhere go to
+    /// [`View::entry`]. `None` if there is no such entry.
+    #[inline]
+    pub fn reached<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
+        let Some(row) = self.snapshot.entry(id)? else {
+            return Ok(None);
+        };
+        let view = self;
+        Ok(Some(VisibleEntry { id, row, view }))
+    }
+
+    /// Wraps a row that is not, or not yet, stored as an entry of this view.
+    pub fn unstored<'c>(&'c self, row: EntryView<'a>) -> VisibleEntry<'c, 'a> {
+        VisibleEntry {
+            id: EntryId(u64::MAX),
+            row,
+            view: self,
+        }
+    }
+
+    /// The candidate entries with ids greater than `after`, in id order.
+    pub fn entries<'c>(
+        &'c self,
+        candidates: &'c Candidates,
+        after: EntryId,
+    ) -> impl Iterator<Item = Result<VisibleEntry<'c, 'c>, Stop>> {
+        candidates
+            .entries_after(*self.snapshot, after)
+            .map(move |found| {
+                let ((id, row), view) = (found?, self);
+                Ok(VisibleEntry { id, row, view })
+            })
+    }
+
+    /// Whether an entry lies in the region of a search and in the part of the tree that the subject
+    /// may search.
+    #[inline]
+    pub fn in_region(&self, entry: &VisibleEntry<'_, '_>, region: &Region) -> Result<bool, Stop> {
+        let inside = self.snapshot.is_within(entry.id, &entry.row, region)?;
+        if !inside || self.sees_config || region.base.0 != 0 {
+            return Ok(inside);
+        }
+        // A search over all naming contexts must not return the configuration.
+        Ok(!self.is_configuration(entry.id, &entry.row)?)
+    }
+
+    /// Whether the subject may not learn that this candidate exists.
+    #[inline]
+    pub fn hides(&self, entry: Option<&VisibleEntry<'_, '_>>) -> Result<bool, Stop> {
+        match entry {
+            Some(entry) if !self.sees_config => self.is_configuration(entry.id, &entry.row),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether one of `superiors` stands above an entry.
+    pub fn is_below_any(
+        &self,
+        entry: &VisibleEntry<'_, '_>,
+        superiors: &HashSet<EntryId>,
+    ) -> Result<bool, Stop> {
+        let parent = entry.row.parent();
+        Ok(self.snapshot.is_at_or_below_any(parent, superiors)?)
     }
 }

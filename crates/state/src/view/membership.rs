@@ -3,22 +3,13 @@
 //!
 //! Every walk over groups visits each group once: circles end, and depth needs no limit.
 
-use super::View;
-use super::climb::Climb;
-use super::descent::Descent;
-use super::walks::Goal;
+use super::plain::PlainView;
 use crate::stop::Stop;
 use policy::Right;
 use protocol::ResultCode;
-use roaring::RoaringTreemap;
 use schema::{Description, Name, Selector, TypeId};
 use smallvec::SmallVec;
-use std::rc::Rc;
-use std::sync::Arc;
-use store::{EntryId, Lookup};
-
-/// Maximum number of entries that one walk may visit; their ids take 100 MB at most.
-pub(super) const MET_MAX: u64 = 32 << 20;
+use store::EntryId;
 
 /// Kinds of membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,7 +33,7 @@ pub struct Group {
 /// options).
 pub type Followed = SmallVec<[Selector; 2]>;
 
-impl View<'_> {
+impl PlainView<'_> {
     /// The attributes in which static groups hold their members, as far as this database has them.
     pub(super) fn member_attributes(&self) -> Followed {
         let computed = &self.catalog.computed;
@@ -104,11 +95,6 @@ impl View<'_> {
         }
     }
 
-    /// The groups of an entry that the subject may know of, nearest first.
-    pub fn groups_of(&self, id: EntryId, reach: Reach) -> Result<Rc<[Group]>, Stop> {
-        self.groups_once((id, reach), || self.climb_from(id, reach))
-    }
-
     /// The group; `None` if the subject may not know its members.
     pub(super) fn known_group(&self, id: EntryId) -> Result<Option<Group>, Stop> {
         let spelled = self.spelled_name(id)?;
@@ -123,36 +109,6 @@ impl View<'_> {
         let hidden = !self.sees_config && group.is_within(&self.catalog.config);
         let member = self.catalog.computed.member;
         !hidden && self.decide(Right::Search, group, Some(member)).allowed
-    }
-
-    /// The entries from which links of the attributes lead to a name, directly or through others;
-    /// computed once per operation.
-    pub fn chain_to(
-        &self,
-        followed: &[Selector],
-        target: &Name,
-    ) -> Result<Arc<RoaringTreemap>, Stop> {
-        let followed: Followed = followed.into();
-        let goal = Goal::Chain(target.bytes().into(), followed.clone());
-        self.chain_once(goal, || Climb::to_name(followed, target))
-    }
-
-    /// Whether links of an attribute lead from an entry to a name.
-    pub fn leads_to(&self, id: EntryId, selector: &Selector, target: &Name) -> Result<bool, Stop> {
-        let followed = std::slice::from_ref(selector);
-        Ok(self.can_follow(followed) && self.chain_to(followed, target)?.contains(id.0))
-    }
-
-    /// The members of a group that are entries of this directory.
-    pub fn members_of(&self, group: &Name, reach: Reach) -> Result<Arc<RoaringTreemap>, Stop> {
-        let Lookup::Found(top) = self.snapshot.find(group)? else {
-            return Ok(Arc::default());
-        };
-        if !self.may_know_members(group) {
-            return Ok(Arc::default());
-        }
-        let goal = Goal::Members(group.bytes().into(), reach);
-        self.members_once(goal, || Descent::new(top, reach, self.member_attributes()))
     }
 }
 

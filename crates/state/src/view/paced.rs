@@ -5,13 +5,14 @@
 //! evaluation, which never differs, and the number of values that the next assertion has tested.
 //! The next slice reads the truths again and skips the values, at some nanoseconds each.
 
-use super::{View, VisibleEntry};
+use super::View;
+use super::entry::VisibleEntry;
+use super::walks::Evaluation;
 use crate::stop::Stop;
 use schema::{
     AttributeNumber, ExtensibleAssertion, Filter, Membership, Truth, TypeId, ValueSource,
 };
 use std::cell::{Cell, RefCell};
-use store::EntryId;
 
 /// An entry is evaluated in one piece if its row has at most this many bytes for each assertion of
 /// the filter: that takes a sixth of a millisecond even if each assertion tests all of them.
@@ -20,23 +21,8 @@ const WHOLE_BYTES: usize = 16 * 1024;
 /// hundred nanoseconds.
 const UNITS: u32 = 64;
 const OCTETS_PER_UNIT: usize = 64;
-/// How long one slice takes, in microseconds: so long may a short request wait behind each of them,
-/// and a slice costs some microseconds by itself.
-pub const SLICE_US: u64 = 150;
 /// Units of one evaluation that cannot be divided: some 50 ms.
 const UNDIVIDED_UNITS_MAX: u32 = 262_144;
-
-/// State of an evaluation between two slices.
-#[derive(Debug, Default)]
-pub(super) struct Evaluation {
-    entry: EntryId,
-    /// Log position of the entry's last change; if the entry changes, evaluation starts again.
-    position: u64,
-    /// The truth of each finished assertion, in order of evaluation.
-    known: Vec<Truth>,
-    /// Number of values that the next assertion has tested.
-    tested: usize,
-}
 
 /// An entry with the progress of evaluating a filter on it.
 struct Paced<'p, 'c, 'a> {
@@ -82,7 +68,7 @@ impl View<'_> {
             units_looked: Cell::new(0),
         };
         let truth = filter.evaluate(&self.catalog.schema, &paced, scratch);
-        if self.is_stopped() {
+        if self.pace.is_stopped() {
             self.walks().evaluation = Evaluation {
                 entry: entry.id,
                 position: entry.position(),
@@ -92,44 +78,29 @@ impl View<'_> {
         }
         self.evaluated(truth)
     }
-
-    /// Whether this slice's time is used up; the time begins with the first call.
-    fn is_late(&self) -> bool {
-        let Some(served) = self.served else {
-            return false;
-        };
-        let now_us = served.steady_us();
-        let began_us = self.pace.began_us.get().unwrap_or(now_us);
-        self.pace.began_us.set(Some(began_us));
-        let late = now_us.saturating_sub(began_us) >= SLICE_US;
-        if late {
-            self.tire();
-        }
-        late
-    }
 }
 
 impl Paced<'_, '_, '_> {
     /// Takes units of work; false when the slice is over.
     fn spend(&self, units: u32) -> bool {
-        let context = self.entry.context;
+        let pace = &self.entry.view.pace;
         let spent = self.units.get().saturating_add(units);
         self.units.set(spent);
         if spent < self.units_looked.get() {
             return true;
         }
         self.units_looked.set(spent.saturating_add(UNITS));
-        if context.divides_walks() {
-            let late = context.is_late();
+        if pace.is_divided() {
+            let late = pace.is_late();
             if late {
-                context.stop_filter(Stop::unfinished());
+                pace.stop_filter(Stop::unfinished());
             }
             return !late;
         }
-        match context.require_light(spent, UNDIVIDED_UNITS_MAX) {
+        match pace.require_light(spent, UNDIVIDED_UNITS_MAX) {
             Ok(()) => true,
             Err(stop) => {
-                context.stop_filter(stop);
+                pace.stop_filter(stop);
                 false
             }
         }
@@ -222,10 +193,10 @@ impl ValueSource for Paced<'_, '_, '_> {
         self.next.set(self.next.get() + 1);
         self.shown.set(0);
         self.skipped.set(0);
-        self.entry.context.forget_values();
+        self.entry.view.forget_values();
     }
 
     fn is_left(&self) -> bool {
-        self.entry.context.is_stopped()
+        self.entry.view.pace.is_stopped()
     }
 }

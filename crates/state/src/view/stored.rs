@@ -2,34 +2,34 @@
 //! attribute is computed and none is hidden; assertions about secret attributes were taken out of
 //! the filters.
 
-use super::View;
+use super::plain::PlainView;
 use schema::{AttributeNumber, ValueSource};
 use std::ops::ControlFlow;
 use store::{EntryId, EntryView, LinkedSet};
 
 /// An entry as it is stored.
 pub(super) struct StoredEntry<'s, 'v> {
-    pub context: &'s View<'s>,
+    pub view: &'s PlainView<'s>,
     pub id: EntryId,
-    pub view: &'s EntryView<'v>,
+    pub row: &'s EntryView<'v>,
 }
 
 impl StoredEntry<'_, '_> {
     // Separate from the row lookup of ordinary searches, which is inlined there.
     #[inline(never)]
     fn in_row(&self, number: AttributeNumber, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        self.view.any_value(number, test)
+        self.row.any_value(number, test)
     }
 
     fn linked_set(&self, number: AttributeNumber) -> Option<LinkedSet> {
-        let snapshot = self.context.snapshot;
-        if !self.view.has_links() {
+        let snapshot = self.view.snapshot;
+        if !self.row.has_links() {
             return None;
         }
         match snapshot.linked_set(self.id, number) {
             Ok(set) => set,
             Err(error) => {
-                self.context.stop_filter(error.into());
+                self.view.pace.stop_filter(error.into());
                 None
             }
         }
@@ -47,7 +47,7 @@ impl ValueSource for StoredEntry<'_, '_> {
             return stored;
         };
         let (mut some, mut found) = (false, false);
-        let walked = self.context.each_value(set.set, &mut |value| {
+        let walked = self.view.each_value(set.set, &mut |value| {
             some = true;
             found = test(value);
             match found {
@@ -56,7 +56,7 @@ impl ValueSource for StoredEntry<'_, '_> {
             }
         });
         if let Err(stop) = walked {
-            self.context.stop_filter(stop);
+            self.view.pace.stop_filter(stop);
         }
         some.then_some(found)
     }
@@ -70,10 +70,10 @@ impl ValueSource for StoredEntry<'_, '_> {
         let Some(set) = self.linked_set(number) else {
             return self.in_row(number, test);
         };
-        match self.context.member_of_form(&set, normal) {
+        match self.view.member_of_form(&set, normal) {
             Ok(member) => Some(member.is_some()),
             Err(stop) => {
-                self.context.stop_filter(stop);
+                self.view.pace.stop_filter(stop);
                 None
             }
         }
