@@ -13,18 +13,18 @@ use store::EntryId;
 /// Refuses with `assertionFailed` unless the entry matches the filter in the control value
 /// `condition`. `now_s` is called only if the filter is about the present time.
 pub fn require(
-    context: &View<'_>,
+    view: &View<'_>,
     id: EntryId,
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
-    if context.is_served() {
+    if view.is_served() {
         require_light(condition)?;
     }
-    match context.entry(id)? {
+    match view.entry(id)? {
         Some(entry) => {
-            let holds = require_of(context, &entry, condition, now_s);
-            context.evaluated(())?;
+            let holds = require_of(view, &entry, condition, now_s);
+            view.evaluated(())?;
             holds
         }
         None => Err(failed()),
@@ -43,26 +43,26 @@ pub fn require_light(condition: &[u8]) -> Result<(), Stop> {
 /// Refuses a write whose assertion is too heavy, or about groups that no index leads to. This is
 /// checked before the write has its place in the order; execution looks at all entries instead,
 /// because it must not depend on the progress of index builds.
-pub fn require_indexes(context: &View<'_>, write: &Write) -> Result<(), Stop> {
+pub fn require_indexes(view: &View<'_>, write: &Write) -> Result<(), Stop> {
     let condition = write.options.as_deref();
     let Some(condition) = condition.and_then(|it| it.assertion.as_deref()) else {
         return Ok(());
     };
     require_light(condition)?;
-    links::require(context, &filter(context, condition, &|| 0)?)
+    links::require(view, &filter(view, condition, &|| 0)?)
 }
 
 /// Like [`require`], for an entry already read. Hidden attributes count as absent, as in the filter
 /// of a search (RFC 4528 §4).
 pub fn require_of(
-    context: &View<'_>,
+    view: &View<'_>,
     entry: &impl ValueSource,
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
-    let filter = filter(context, condition, now_s)?;
+    let filter = filter(view, condition, now_s)?;
     let mut scratch = Vec::new();
-    match filter.evaluate(&context.catalog.schema, entry, &mut scratch) {
+    match filter.evaluate(&view.catalog.schema, entry, &mut scratch) {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => Err(failed()),
     }
@@ -70,23 +70,23 @@ pub fn require_of(
 
 /// Like [`require`], for an entry that is not stored.
 pub fn require_of_virtual(
-    context: &View<'_>,
+    view: &View<'_>,
     entry: &VirtualEntry,
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
     let decoded = control::Assertion::decode(condition).map_err(|error| malformed(&error))?;
     heavy::refuse_virtual(&decoded.filter)?;
-    require_of(context, entry, condition, now_s)
+    require_of(view, entry, condition, now_s)
 }
 
 /// Returns the filter in a control value, resolved and narrowed to what the subject may search.
-fn filter(context: &View<'_>, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
+fn filter(view: &View<'_>, condition: &[u8], now_s: &dyn Fn() -> i64) -> Result<Filter, Stop> {
     match control::Assertion::decode(condition) {
         Ok(decoded) => {
-            let schema = &context.catalog.schema;
+            let schema = &view.catalog.schema;
             let mut filter = schema.resolve_filter_with(&decoded.filter, now_s);
-            context.narrow(&mut filter);
+            view.narrow(&mut filter);
             Ok(filter)
         }
         Err(error) => Err(malformed(&error)),

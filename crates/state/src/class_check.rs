@@ -26,18 +26,18 @@ pub fn check(
     }
     let known = &catalog.known;
     let server = Subject::server();
-    let context = View::new(snapshot, catalog, &server);
+    let view = View::new(snapshot, catalog, &server);
     let mut remembered: HashMap<Vec<u8>, Option<String>> = HashMap::new();
     let mut key = Vec::new();
-    for row in snapshot.entries_after(EntryId::ROOT) {
-        let (id, view) = match row {
+    for found in snapshot.entries_after(EntryId::ROOT) {
+        let (id, row) = match found {
             // The comparison of rows reports damaged entries.
             Err(store::Error::DamagedEntry { .. }) => continue,
-            row => row?,
+            found => found?,
         };
-        let class = view.attribute(known.structural_object_class.number);
+        let class = row.attribute(known.structural_object_class.number);
         let class = class.and_then(|it| it.values().into_iter().next());
-        let classes = view.attribute(known.object_class.number);
+        let classes = row.attribute(known.object_class.number);
         let (Some(class), Some(classes)) = (class, classes) else {
             continue;
         };
@@ -57,7 +57,7 @@ pub fn check(
             continue;
         };
         if !class.eq_ignore_ascii_case(made.as_bytes()) {
-            let name = context.spelled_name(id).map_err(|stop| match stop {
+            let name = view.spelled_name(id).map_err(|stop| match stop {
                 Stop::Failed(failure) => failure,
                 Stop::Refused(refusal) => Failure::Configuration(refusal.diagnostic),
             })?;

@@ -21,19 +21,19 @@ impl Grant {
     /// without attributes needs the right to the entry as a whole. Refuses with
     /// `insufficientAccessRights`, whether or not the entry exists.
     pub fn decide(
-        context: &View<'_>,
+        view: &View<'_>,
         right: Right,
         name: Name,
         attributes: impl IntoIterator<Item = TypeId>,
     ) -> Result<Grant, Stop> {
         let mut attributes = attributes.into_iter().peekable();
         if attributes.peek().is_none() {
-            context.require(right, &name, None)?;
+            view.require(right, &name, None)?;
         }
         for attribute in attributes {
-            context.require(right, &name, Some(attribute))?;
+            view.require(right, &name, Some(attribute))?;
         }
-        let by = context.subject.dn.clone();
+        let by = view.subject.dn.clone();
         Ok(Grant { by, name })
     }
 

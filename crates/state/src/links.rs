@@ -20,31 +20,31 @@ const ASKED_ONE_BY_ONE_MAX: u64 = 64;
 
 /// Replaces assertions about links where that makes the search cheaper.
 pub fn follow<'f>(
-    context: &View<'_>,
+    view: &View<'_>,
     filter: &mut Filter,
     regions: impl Iterator<Item = &'f Region>,
 ) -> Result<(), Stop> {
-    if !mentions_links(context, filter) {
+    if !mentions_links(view, filter) {
         return Ok(());
     }
-    replace(context, filter, Which::Stored)?;
+    replace(view, filter, Which::Stored)?;
     let mut candidates = 0;
     for region in regions {
-        candidates += context.plan(filter, region)?.estimate();
+        candidates += view.plan(filter, region)?.estimate();
     }
     let which = match candidates <= ASKED_ONE_BY_ONE_MAX {
         true => Which::Nothing,
         false => Which::Computed,
     };
-    replace(context, filter, which)
+    replace(view, filter, which)
 }
 
 /// Refuses a filter with an assertion about links that no index covers.
-pub fn require(context: &View<'_>, filter: &Filter) -> Result<(), Stop> {
+pub fn require(view: &View<'_>, filter: &Filter) -> Result<(), Stop> {
     let asserted = match filter {
-        Filter::And(parts) => return parts.iter().try_for_each(|it| require(context, it)),
-        Filter::Or(parts) => return parts.iter().try_for_each(|it| require(context, it)),
-        Filter::Not(part) => return require(context, part),
+        Filter::And(parts) => return parts.iter().try_for_each(|it| require(view, it)),
+        Filter::Or(parts) => return parts.iter().try_for_each(|it| require(view, it)),
+        Filter::Not(part) => return require(view, part),
         Filter::Equality(it)
         | Filter::GreaterOrEqual(it)
         | Filter::LessOrEqual(it)
@@ -52,16 +52,16 @@ pub fn require(context: &View<'_>, filter: &Filter) -> Result<(), Stop> {
         Filter::Substrings(it) => &it.selector,
         Filter::Present(it) => it,
         Filter::Extensible(it) => match it.selectors.first() {
-            Some(first) if it.attribute_named && context.reach_of(first.type_id).is_some() => first,
+            Some(first) if it.attribute_named && view.reach_of(first.type_id).is_some() => first,
             _ if it.rule.family == Family::InChain => {
-                return context.require_follow(&it.selectors, "an assertion in chain");
+                return view.require_follow(&it.selectors, "an assertion in chain");
             }
             _ => return Ok(()),
         },
         _ => return Ok(()),
     };
-    match context.reach_of(asserted.type_id) {
-        Some(_) => require_groups(context, asserted),
+    match view.reach_of(asserted.type_id) {
+        Some(_) => require_groups(view, asserted),
         None => Ok(()),
     }
 }
@@ -77,24 +77,24 @@ enum Which {
 }
 
 /// Returns whether the filter has assertions about links, which is rare.
-fn mentions_links(context: &View<'_>, filter: &Filter) -> bool {
+fn mentions_links(view: &View<'_>, filter: &Filter) -> bool {
     match filter {
-        Filter::And(parts) => parts.iter().any(|it| mentions_links(context, it)),
-        Filter::Or(parts) => parts.iter().any(|it| mentions_links(context, it)),
-        Filter::Not(part) => mentions_links(context, part),
-        Filter::Equality(it) => context.reach_of(it.selector.type_id).is_some(),
-        Filter::Present(it) => context.reach_of(it.type_id).is_some(),
+        Filter::And(parts) => parts.iter().any(|it| mentions_links(view, it)),
+        Filter::Or(parts) => parts.iter().any(|it| mentions_links(view, it)),
+        Filter::Not(part) => mentions_links(view, part),
+        Filter::Equality(it) => view.reach_of(it.selector.type_id).is_some(),
+        Filter::Present(it) => view.reach_of(it.type_id).is_some(),
         Filter::Extensible(it) => {
             it.rule.family == Family::InChain
-                || it.attribute_named && context.reach_of(it.selectors[0].type_id).is_some()
+                || it.attribute_named && view.reach_of(it.selectors[0].type_id).is_some()
         }
         _ => false,
     }
 }
 
-fn replace(context: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), Stop> {
+fn replace(view: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), Stop> {
     if which == Which::Computed
-        && let Some(member) = membership(context, filter)?
+        && let Some(member) = membership(view, filter)?
     {
         *filter = Filter::Member(member);
         return Ok(());
@@ -102,41 +102,41 @@ fn replace(context: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), 
     let ids = match filter {
         Filter::And(parts) => {
             let mut parts = parts.iter_mut();
-            return parts.try_for_each(|it| replace(context, it, which));
+            return parts.try_for_each(|it| replace(view, it, which));
         }
-        Filter::Or(parts) => return parts.try_change(|it| replace(context, it, which)),
-        Filter::Not(part) => return replace(context, part, which),
-        Filter::Present(it) if context.reach_of(it.type_id).is_some() => {
-            require_groups(context, it)?;
+        Filter::Or(parts) => return parts.try_change(|it| replace(view, it, which)),
+        Filter::Not(part) => return replace(view, part, which),
+        Filter::Present(it) if view.reach_of(it.type_id).is_some() => {
+            require_groups(view, it)?;
             None
         }
-        Filter::Equality(it) => match context.reach_of(it.selector.type_id) {
+        Filter::Equality(it) => match view.reach_of(it.selector.type_id) {
             None => None,
             Some(reach) => {
-                require_groups(context, &it.selector)?;
+                require_groups(view, &it.selector)?;
                 let group = Name::from_bytes(&it.normal);
                 (which == Which::Computed)
-                    .then(|| context.members_of(&group, reach))
+                    .then(|| view.members_of(&group, reach))
                     .transpose()?
             }
         },
         Filter::Extensible(it) if it.rule.family == Family::InChain => {
             let target = Name::from_bytes(&it.normal);
-            match it.selectors.first().map(|it| context.reach_of(it.type_id)) {
+            match it.selectors.first().map(|it| view.reach_of(it.type_id)) {
                 Some(Some(reach)) => {
-                    require_groups(context, &it.selectors[0])?;
+                    require_groups(view, &it.selectors[0])?;
                     let reach = match reach {
                         Reach::Everything => Reach::Everything,
                         _ => Reach::Nested,
                     };
                     (which == Which::Computed)
-                        .then(|| context.members_of(&target, reach))
+                        .then(|| view.members_of(&target, reach))
                         .transpose()?
                 }
                 _ => {
-                    context.require_follow(&it.selectors, "a search in chain")?;
+                    view.require_follow(&it.selectors, "a search in chain")?;
                     (which == Which::Stored)
-                        .then(|| context.chain_to(&it.selectors, &target))
+                        .then(|| view.chain_to(&it.selectors, &target))
                         .transpose()?
                 }
             }
@@ -152,15 +152,15 @@ fn replace(context: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), 
 
 /// Direct membership in one very large group as an assertion on its links; `None` for other
 /// assertions.
-fn membership(context: &View<'_>, filter: &Filter) -> Result<Option<Membership>, Stop> {
+fn membership(view: &View<'_>, filter: &Filter) -> Result<Option<Membership>, Stop> {
     let Filter::Equality(it) = filter else {
         return Ok(None);
     };
-    if context.reach_of(it.selector.type_id) != Some(Reach::Direct) {
+    if view.reach_of(it.selector.type_id) != Some(Reach::Direct) {
         return Ok(None);
     }
-    require_groups(context, &it.selector)?;
-    let group = context.large_group(&Name::from_bytes(&it.normal))?;
+    require_groups(view, &it.selector)?;
+    let group = view.large_group(&Name::from_bytes(&it.normal))?;
     Ok(group.map(|(id, set)| Membership {
         group: id.0,
         number: set.number,
@@ -169,6 +169,6 @@ fn membership(context: &View<'_>, filter: &Filter) -> Result<Option<Membership>,
     }))
 }
 
-fn require_groups(context: &View<'_>, asserted: &Selector) -> Result<(), Stop> {
-    context.require_groups(asserted.attribute())
+fn require_groups(view: &View<'_>, asserted: &Selector) -> Result<(), Stop> {
+    view.require_groups(asserted.attribute())
 }

@@ -15,23 +15,23 @@ const VALUES_MAX: u64 = 10_000;
 /// Returns the response control with the attributes of the entry that the control selects and the
 /// subject may see.
 pub fn control(
-    context: &View<'_>,
+    view: &View<'_>,
     entry: &VisibleEntry<'_, '_>,
     oid: &'static str,
     selection: &[u8],
 ) -> Result<OwnedControl, Stop> {
-    let projection = projection(context, oid, selection)?;
+    let projection = projection(view, oid, selection)?;
     let (mut name, mut attributes) = (Vec::new(), Vec::new());
     entry.write_name(&mut name)?;
-    projection.write(context.catalog, entry, None, &mut attributes)?;
+    projection.write(view.catalog, entry, None, &mut attributes)?;
     Ok(OwnedControl::with_value(oid, false, |out| {
         control::put_read_entry(out, &name, &attributes);
     }))
 }
 
-fn projection(context: &View<'_>, oid: &str, selection: &[u8]) -> Result<Projection, Stop> {
+fn projection(view: &View<'_>, oid: &str, selection: &[u8]) -> Result<Projection, Stop> {
     match ReadEntryRequest::decode(selection) {
-        Ok(asked) => Ok(Projection::of(context.catalog, &asked.attributes, false)),
+        Ok(asked) => Ok(Projection::of(view.catalog, &asked.attributes, false)),
         Err(error) => {
             let text = format!("control {oid}: expected an attribute selection: {error}");
             Stop::refuse(ResultCode::PROTOCOL_ERROR, text)
@@ -41,7 +41,7 @@ fn projection(context: &View<'_>, oid: &str, selection: &[u8]) -> Result<Project
 
 /// Refuses an update that requests a copy with too many values. This is checked before the update
 /// has its place in the order, on the entry as it is then.
-pub fn refuse_large(context: &View<'_>, write: &Write) -> Result<(), Stop> {
+pub fn refuse_large(view: &View<'_>, write: &Write) -> Result<(), Stop> {
     let Some(options) = &write.options else {
         return Ok(());
     };
@@ -53,18 +53,18 @@ pub fn refuse_large(context: &View<'_>, write: &Write) -> Result<(), Stop> {
         let Some(selection) = selection else {
             continue;
         };
-        let Place::Found(id) = context.find(write.name())? else {
+        let Place::Found(id) = view.find(write.name())? else {
             return Ok(());
         };
-        let Some(entry) = context.entry(id)? else {
+        let Some(entry) = view.entry(id)? else {
             return Ok(());
         };
-        if !entry.has_links() && !context.catalog.has_dynamic_groups {
+        if !entry.has_links() && !view.catalog.has_dynamic_groups {
             return Ok(());
         }
-        let projection = projection(context, oid, selection)?;
-        if let Some(described) = projection.described(context.catalog, &entry)?
-            && context.has_more_members(described, VALUES_MAX)?
+        let projection = projection(view, oid, selection)?;
+        if let Some(described) = projection.described(view.catalog, &entry)?
+            && view.has_more_members(described, VALUES_MAX)?
         {
             let text = format!(
                 "control {oid}: the dynamic group has more than {VALUES_MAX} members, too many \
@@ -72,7 +72,7 @@ pub fn refuse_large(context: &View<'_>, write: &Write) -> Result<(), Stop> {
             );
             return Stop::refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, text);
         }
-        let large = projection.large_sets(context.catalog, &entry, VALUES_MAX)?;
+        let large = projection.large_sets(view.catalog, &entry, VALUES_MAX)?;
         if let Some((known, _)) = large.first() {
             let text = format!(
                 "control {oid}: {0} has more than {VALUES_MAX} values, too many for the response \

@@ -19,20 +19,20 @@ pub fn filter(schema: &schema::Schema) -> schema::Filter {
 /// requested name that lead to it, if it is not the requested entry itself; `scope` is that of a
 /// search, which its referrals have to name (RFC 3296 §5.3).
 pub fn refuse_if_referral(
-    context: &View<'_>,
+    view: &View<'_>,
     id: EntryId,
     wanted: &str,
     depth: Option<usize>,
     scope: Option<Scope>,
 ) -> Result<(), Stop> {
-    let Some(entry) = context.reached(id)? else {
+    let Some(entry) = view.reached(id)? else {
         return Ok(());
     };
     if !entry.has_class("referral") {
         return Ok(());
     }
     let below = depth.map_or("", |depth| leading_rdns(wanted, depth));
-    let at = context.spelled_name(id)?;
+    let at = view.spelled_name(id)?;
     let urls = urls(&entry)
         .map(|url| with_name(url, &at, below, scope))
         .collect();

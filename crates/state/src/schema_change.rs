@@ -68,13 +68,13 @@ pub fn check(
         of_class(&before.schema, next, old, &mut differences);
     }
     let server = Subject::server();
-    let context = View::new(snapshot, before, &server);
+    let view = View::new(snapshot, before, &server);
     let most = match occasion {
         Occasion::First => before.bounds.examined_entries,
         Occasion::Again => usize::MAX,
     };
     for difference in &differences {
-        let found = find(&context, next, difference, most).map_err(|stop| match stop {
+        let found = find(&view, next, difference, most).map_err(|stop| match stop {
             Stop::Failed(failure) => failure,
             Stop::Refused(refusal) => Failure::Configuration(refusal.diagnostic),
         })?;
@@ -241,21 +241,21 @@ fn oids<'s>(schema: &'s Schema, types: &[TypeId]) -> Vec<&'s str> {
 
 /// Returns the name of an entry that violates a difference; `None` if there is none.
 fn find(
-    context: &View<'_>,
+    view: &View<'_>,
     next: &Schema,
     difference: &Difference<'_>,
     most: usize,
 ) -> Result<Option<String>, Stop> {
-    let schema = &context.catalog.schema;
+    let schema = &view.catalog.schema;
     let filter = schema.resolve_filter(&difference.filter);
     let region = Region {
         base: EntryId::ROOT,
         scope: RegionScope::Subtree,
     };
-    let plan = context.plan(&filter, &region)?;
-    let candidates = context.candidates(&plan, EntryId::ROOT)?;
+    let plan = view.plan(&filter, &region)?;
+    let candidates = view.candidates(&plan, EntryId::ROOT)?;
     let mut scratch = Vec::new();
-    for (count, met) in context.met(&candidates, EntryId::ROOT)?.enumerate() {
+    for (count, met) in view.met(&candidates, EntryId::ROOT)?.enumerate() {
         if count == most {
             return Err(Failure::Configuration(format!(
                 "{}: whether an entry has it cannot be told without a presence index among so many",
@@ -267,16 +267,16 @@ fn find(
             continue;
         };
         if filter.evaluate(schema, &entry, &mut scratch) == Truth::True
-            && concerns(context, next, &difference.concerns, &entry)
+            && concerns(view, next, &difference.concerns, &entry)
         {
-            return context.spelled_name(entry.id).map(Some);
+            return view.spelled_name(entry.id).map(Some);
         }
     }
     Ok(None)
 }
 
 fn concerns(
-    context: &View<'_>,
+    view: &View<'_>,
     next: &Schema,
     concern: &Concern,
     entry: &VisibleEntry<'_, '_>,
@@ -284,21 +284,21 @@ fn concerns(
     match concern {
         Concern::All => true,
         Concern::Several(type_id) => {
-            let mut numbers = context.catalog.schema.numbers_of(*type_id).iter();
+            let mut numbers = view.catalog.schema.numbers_of(*type_id).iter();
             numbers.any(|it| {
                 let attribute = entry.internal(*it);
                 attribute.is_some_and(|it| it.values().into_iter().nth(1).is_some())
             })
         }
         Concern::Empty(type_id) => {
-            let mut numbers = context.catalog.schema.numbers_of(*type_id).iter();
+            let mut numbers = view.catalog.schema.numbers_of(*type_id).iter();
             numbers.any(|it| {
                 let attribute = entry.internal(*it);
                 attribute.is_some_and(|it| it.values().into_iter().any(<[u8]>::is_empty))
             })
         }
         Concern::Disallowed(oid) => {
-            let number = context.catalog.known.object_class.number;
+            let number = view.catalog.known.object_class.number;
             let Some(classes) = entry.internal(number) else {
                 return true;
             };

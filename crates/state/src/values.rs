@@ -134,11 +134,11 @@ const RELAXABLE: [&str; 10] = [
 /// Refuses, to subjects other than the administrator, attribute descriptions with options that no
 /// entry has had. Each takes one of 65,535 numbers forever, and any client can invent options,
 /// unlike types.
-pub fn refuse_new_options(context: &View<'_>, write: &Write) -> Result<(), Stop> {
-    if context.subject.is_administrator() {
+pub fn refuse_new_options(view: &View<'_>, write: &Write) -> Result<(), Stop> {
+    if view.subject.is_administrator() {
         return Ok(());
     }
-    let schema = &context.catalog.schema;
+    let schema = &view.catalog.schema;
     let is_new = |it: &&Description| !it.options.is_empty() && schema.number(it).is_none();
     let new = match &write.change {
         Change::Add(addition) => {

@@ -119,7 +119,7 @@ impl Execution<'_, '_> {
         if self.catalog.context_of(write.name()).is_none() {
             return Stop::refuse(
                 ResultCode::NO_SUCH_OBJECT,
-                "this server holds no naming context for this name",
+                "this server holds no naming view for this name",
             );
         }
         Err(self.no_such_object(write, matched)?)

@@ -17,15 +17,15 @@ impl Execution<'_, '_> {
     ) -> Result<Option<EntryId>, Stop> {
         let catalog = self.catalog_now();
         let (snapshot, server) = (self.batch.snapshot(), Subject::server());
-        let context = View::new(&snapshot, &catalog, &server);
-        other_match(&context, filter, bases, own)
+        let view = View::new(&snapshot, &catalog, &server);
+        other_match(&view, filter, bases, own)
     }
 }
 
 /// Returns an entry other than this one that matches the filter, at or below one of the bases;
 /// `None` if there is none.
 pub fn other_match(
-    context: &View<'_>,
+    view: &View<'_>,
     filter: &Filter,
     bases: &[EntryId],
     own: Option<EntryId>,
@@ -36,13 +36,13 @@ pub fn other_match(
             base: *base,
             scope: RegionScope::Subtree,
         };
-        let plan = context.plan(filter, &region)?;
-        let candidates = context.candidates(&plan, EntryId::ROOT)?;
-        for entry in context.entries(&candidates, EntryId::ROOT) {
+        let plan = view.plan(filter, &region)?;
+        let candidates = view.candidates(&plan, EntryId::ROOT)?;
+        for entry in view.entries(&candidates, EntryId::ROOT) {
             let entry = entry?;
             if Some(entry.id) != own
-                && filter.evaluate(&context.catalog.schema, &entry, &mut scratch) == Truth::True
-                && context.in_region(&entry, &region)?
+                && filter.evaluate(&view.catalog.schema, &entry, &mut scratch) == Truth::True
+                && view.in_region(&entry, &region)?
             {
                 return Ok(Some(entry.id));
             }

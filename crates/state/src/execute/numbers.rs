@@ -125,7 +125,7 @@ impl<'x> Execution<'x, '_> {
         let attribute = self.schema.type_of(rule.type_id).name();
         let catalog = self.catalog_now();
         let (snapshot, server) = (self.batch.snapshot(), Subject::server());
-        let context = View::new(&snapshot, &catalog, &server);
+        let view = View::new(&snapshot, &catalog, &server);
         let looks = self.looks_for(rule, name)?;
         let mut is_held = |number: u128| -> Result<bool, Stop> {
             let value = number.to_string();
@@ -134,7 +134,7 @@ impl<'x> Execution<'x, '_> {
                     attribute: self.schema.type_of(*of).name(),
                     value: value.as_bytes(),
                 });
-                if other_match(&context, &filter, bases, None)?.is_some() {
+                if other_match(&view, &filter, bases, None)?.is_some() {
                     return Ok(true);
                 }
             }

@@ -35,12 +35,12 @@ impl Execution<'_, '_> {
         let catalog = self.catalog_now();
         let snapshot = self.batch.snapshot();
         if let Some(condition) = &options.assertion {
-            let context = View::of_execution(&snapshot, &catalog, &subject);
-            assertion::require(&context, id, condition, &|| self.second())?;
+            let view = View::of_execution(&snapshot, &catalog, &subject);
+            assertion::require(&view, id, condition, &|| self.second())?;
         }
         if let Some(selection) = &options.pre_read {
-            let context = View::new(&snapshot, &catalog, &subject);
-            controls.extend(copy(&context, id, oid::PRE_READ, selection)?);
+            let view = View::new(&snapshot, &catalog, &subject);
+            controls.extend(copy(&view, id, oid::PRE_READ, selection)?);
         }
         Ok(())
     }
@@ -63,10 +63,10 @@ impl Execution<'_, '_> {
         let subject = self.subject(write, options.administrator);
         let catalog = self.catalog_now();
         let snapshot = self.batch.snapshot();
-        let view = EntryView::new(row)?;
-        let context = View::of_execution(&snapshot, &catalog, &subject);
-        let entry = context.unstored(view);
-        assertion::require_of(&context, &entry, condition, &|| self.second())
+        let row = EntryView::new(row)?;
+        let view = View::of_execution(&snapshot, &catalog, &subject);
+        let entry = view.unstored(row);
+        assertion::require_of(&view, &entry, condition, &|| self.second())
     }
 
     /// Copies the entry after the change, for post-read.
@@ -85,8 +85,8 @@ impl Execution<'_, '_> {
         let subject = self.subject(write, options.administrator);
         let catalog = self.catalog_now();
         let snapshot = self.batch.snapshot();
-        let context = View::new(&snapshot, &catalog, &subject);
-        controls.extend(copy(&context, id, oid::POST_READ, selection)?);
+        let view = View::new(&snapshot, &catalog, &subject);
+        controls.extend(copy(&view, id, oid::POST_READ, selection)?);
         Ok(())
     }
 
@@ -102,8 +102,8 @@ impl Execution<'_, '_> {
         let administrator = write.has(|it| it.administrator) || is_administrator();
         let subject = self.subject(write, administrator);
         let snapshot = self.batch.snapshot();
-        let context = View::new(&snapshot, self.catalog, &subject);
-        Ok(context.entry(id)?.is_some())
+        let view = View::new(&snapshot, self.catalog, &subject);
+        Ok(view.entry(id)?.is_some())
     }
 
     /// Returns the subject for access rules.
@@ -136,15 +136,15 @@ impl Execution<'_, '_> {
 /// Returns the response control with a copy of an entry; `None` if it exceeds the limits of a
 /// response. The write is done nevertheless, as on every other copy.
 fn copy(
-    context: &View<'_>,
+    view: &View<'_>,
     id: EntryId,
     oid: &'static str,
     selection: &[u8],
 ) -> Result<Option<OwnedControl>, Stop> {
-    let Some(entry) = context.entry(id)? else {
+    let Some(entry) = view.entry(id)? else {
         return Ok(None);
     };
-    match read_entry::control(context, &entry, oid, selection) {
+    match read_entry::control(view, &entry, oid, selection) {
         Ok(control) => Ok(Some(control)),
         Err(Stop::Refused(_)) => Ok(None),
         Err(failed) => Err(failed),

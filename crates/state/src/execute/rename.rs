@@ -164,7 +164,7 @@ impl Execution<'_, '_> {
             ),
             Lookup::Missing { .. } if self.catalog.is_context(&name) => Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
-                "a naming context has the new name",
+                "a naming view has the new name",
             ),
             Lookup::Missing { .. } => Ok(()),
         }

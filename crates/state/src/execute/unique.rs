@@ -162,14 +162,14 @@ impl Execution<'_, '_> {
     ) -> Result<(), Stop> {
         let catalog = self.catalog_now();
         let (snapshot, server) = (self.batch.snapshot(), Subject::server());
-        let context = View::new(&snapshot, &catalog, &server);
+        let view = View::new(&snapshot, &catalog, &server);
         for set in snapshot.linked_sets(id)? {
             let known = self.schema.known(set.number);
             if !known.is_some_and(|it| rule.covers(&self.schema, it.type_id)) {
                 continue;
             }
             let mut looked = Ok(());
-            context.members_after(set.set, EntryId::ROOT, &mut |_, value| {
+            view.members_after(set.set, EntryId::ROOT, &mut |_, value| {
                 *count += 1;
                 let look = |value: &[u8]| {
                     let mut types = rule.types.iter();

@@ -21,20 +21,20 @@ pub fn check(
     problem: &mut dyn FnMut(String),
 ) -> Result<(), Failure> {
     let server = Subject::server();
-    let context = View::new(snapshot, catalog, &server);
+    let view = View::new(snapshot, catalog, &server);
     for rule in &catalog.rules.unique {
         let bases = rule.bases(snapshot)?;
-        for row in snapshot.entries_after(EntryId::ROOT) {
-            let (id, view) = match row {
+        for found in snapshot.entries_after(EntryId::ROOT) {
+            let (id, row) = match found {
                 // The comparison of rows reports damaged entries.
                 Err(store::Error::DamagedEntry { .. }) => continue,
-                row => row?,
+                found => found?,
             };
-            if !is_below(snapshot, &bases, id, &view)? {
+            if !is_below(snapshot, &bases, id, &row)? {
                 continue;
             }
-            for pair in shared(&context, rule, &bases, id, &view).map_err(failure)? {
-                let name = |id| context.spelled_name(id).map_err(failure);
+            for pair in shared(&view, rule, &bases, id, &row).map_err(failure)? {
+                let name = |id| view.spelled_name(id).map_err(failure);
                 let (own, other) = (name(id)?, name(pair.other)?);
                 problem(format!(
                     "{}: \"{own}\" and \"{other}\" share the value \"{}\", which a rule in \
@@ -51,14 +51,14 @@ fn is_below(
     snapshot: &Snapshot<'_>,
     bases: &[EntryId],
     id: EntryId,
-    view: &EntryView<'_>,
+    row: &EntryView<'_>,
 ) -> Result<bool, Failure> {
     for base in bases {
         let region = Region {
             base: *base,
             scope: RegionScope::Subtree,
         };
-        if snapshot.is_within(id, view, &region)? {
+        if snapshot.is_within(id, row, &region)? {
             return Ok(true);
         }
     }
@@ -74,15 +74,15 @@ struct Pair {
 
 /// Returns the values that an entry shares with one of a greater id.
 fn shared(
-    context: &View<'_>,
+    view: &View<'_>,
     rule: &Unique,
     bases: &[EntryId],
     id: EntryId,
-    view: &EntryView<'_>,
+    row: &EntryView<'_>,
 ) -> Result<Vec<Pair>, Stop> {
-    let schema = &context.catalog.schema;
+    let schema = &view.catalog.schema;
     let mut pairs = Vec::new();
-    for stored in view.attributes() {
+    for stored in row.attributes() {
         let covers = |known: &KnownAttribute| {
             let mut types = rule.types.iter();
             types.any(|it| schema.is_subtype(known.type_id, *it))
@@ -94,7 +94,7 @@ fn shared(
             for of in &rule.types {
                 let attribute = schema.type_of(*of).name();
                 let filter = schema.resolve_filter(&Filter::Equality { attribute, value });
-                let other = other_match(context, &filter, bases, Some(id))?;
+                let other = other_match(view, &filter, bases, Some(id))?;
                 pairs.extend(other.filter(|other| *other > id).map(|other| Pair {
                     attribute: attribute.to_owned(),
                     value: String::from_utf8_lossy(value).into_owned(),
