@@ -2,12 +2,12 @@
 //! filter.
 
 use crate::stop::{Refusal, Stop};
-use crate::view::View;
+use crate::view::{View, VisibleEntry};
 use crate::virtual_entry::VirtualEntry;
 use crate::write::Write;
 use crate::{heavy, links};
 use protocol::{DecodeError, ResultCode, control};
-use schema::{Filter, Truth, ValueSource};
+use schema::{Filter, Truth};
 use store::EntryId;
 
 /// Refuses with `assertionFailed` unless the entry matches the filter in the control value
@@ -22,11 +22,7 @@ pub fn require(
         require_light(condition)?;
     }
     match view.entry(id)? {
-        Some(entry) => {
-            let holds = require_of(view, &entry, condition, now_s);
-            view.evaluated(())?;
-            holds
-        }
+        Some(entry) => require_of(view, &entry, condition, now_s),
         None => Err(failed()),
     }
 }
@@ -56,16 +52,12 @@ pub fn require_indexes(view: &View<'_>, write: &Write) -> Result<(), Stop> {
 /// of a search (RFC 4528 §4).
 pub fn require_of(
     view: &View<'_>,
-    entry: &impl ValueSource,
+    entry: &VisibleEntry<'_, '_>,
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
     let filter = filter(view, condition, now_s)?;
-    let mut scratch = Vec::new();
-    match filter.evaluate(&view.catalog.schema, entry, &mut scratch) {
-        Truth::True => Ok(()),
-        Truth::False | Truth::Undefined => Err(failed()),
-    }
+    require_true(entry.evaluate(&filter, &mut Vec::new())?)
 }
 
 /// Like [`require`], for an entry that is not stored.
@@ -77,7 +69,15 @@ pub fn require_of_virtual(
 ) -> Result<(), Stop> {
     let decoded = control::Assertion::decode(condition).map_err(|error| malformed(&error))?;
     heavy::refuse_virtual(&decoded.filter)?;
-    require_of(view, entry, condition, now_s)
+    let filter = filter(view, condition, now_s)?;
+    require_true(filter.evaluate(&view.catalog.schema, entry, &mut Vec::new()))
+}
+
+fn require_true(truth: Truth) -> Result<(), Stop> {
+    match truth {
+        Truth::True => Ok(()),
+        Truth::False | Truth::Undefined => Err(failed()),
+    }
 }
 
 /// Returns the filter in a control value, resolved and narrowed to what the subject may search.

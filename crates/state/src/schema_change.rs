@@ -266,7 +266,7 @@ fn find(
         let Some(entry) = met?.entry else {
             continue;
         };
-        if filter.evaluate(schema, &entry, &mut scratch) == Truth::True
+        if entry.evaluate(&filter, &mut scratch)? == Truth::True
             && concerns(view, next, &difference.concerns, &entry)
         {
             return view.spelled_name(entry.id).map(Some);

@@ -8,7 +8,8 @@
 //!
 //! | floor | modules | subject |
 //! |---|---|---|
-//! | 8 | `collective`, `computed`, `linked`, `met`, `paced` | values of an entry, filters on it |
+//! | 9 | `met`, `paced` on `tested` | candidates of a search, filters on an entry |
+//! | 8 | `collective`, `computed`, `linked` | values of an entry that its row does not hold |
 //! | 7 | `entry` | an entry as its subject sees it |
 //! | 6 | [`View`] and `walks` | results of walks, kept for later entries and slices |
 //! | 5 | `climb`, `descent` | walks over groups |
@@ -42,6 +43,7 @@ mod plain;
 mod plans;
 mod served;
 mod stored;
+mod tested;
 mod walks;
 
 pub use dynamic::Described;
@@ -53,6 +55,7 @@ pub use pace::SLICE_US;
 pub use paced::whole_bytes_max;
 pub use plain::{Place, PlainView, WalkLimits};
 pub use served::{Permit, Room, Served};
+pub use tested::Tested;
 pub use walks::Walks;
 
 use crate::catalog::Catalog;

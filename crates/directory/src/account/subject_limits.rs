@@ -28,8 +28,11 @@ fn is_member(context: &Context<'_>, group: &Name, member: &str) -> Result<bool, 
     };
     let schema = &context.catalog.schema;
     let mut scratch = Vec::new();
-    Ok(["member", "uniqueMember"].iter().any(|attribute| {
+    for attribute in ["member", "uniqueMember"] {
         let named = schema.resolve_assertion(attribute, member.as_bytes());
-        named.evaluate(schema, &entry, &mut scratch) == Truth::True
-    }))
+        if entry.evaluate(&named, &mut scratch)? == Truth::True {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -141,7 +141,7 @@ fn by_user_id(context: &View<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
             );
         }
         let matches = context.in_region(&entry, &region)?
-            && filter.evaluate(schema, &entry, &mut scratch) == Truth::True;
+            && entry.evaluate(&filter, &mut scratch)? == Truth::True;
         if matches && found.replace(entry.id).is_some() {
             return Ok(None);
         }

@@ -80,18 +80,17 @@ pub(crate) fn compare<'d>(
         context.require_groups(request.attribute)?;
     }
     let filter = asserted(catalog, request)?;
-    // Evaluated in one piece; `Context::require_whole` limits the time.
-    if let Outcome::True = context.evaluated(outcome(catalog, &filter, &entry))? {
+    // Evaluated in one piece, within the limit on undivided walks.
+    if let Outcome::True = entry.tested(|it| outcome(catalog, &filter, it))? {
         return Ok(Outcome::True);
     }
-    let mut exists = false;
-    for number in catalog.schema.selected_numbers(&description) {
-        exists |= entry.any_value(number, &mut |_| true).is_some();
-    }
-    exists |= entry
-        .any_virtual(description.type_id, &mut |_| true)
-        .is_some();
-    context.evaluated(())?;
+    let exists = entry.tested(|it| {
+        let mut exists = false;
+        for number in catalog.schema.selected_numbers(&description) {
+            exists |= it.any_value(number, &mut |_| true).is_some();
+        }
+        exists | (it.any_virtual(description.type_id, &mut |_| true)).is_some()
+    })?;
     if !exists
         && description.type_id == catalog.computed.member
         && entry.has_class(DYNAMIC_GROUP_CLASS)

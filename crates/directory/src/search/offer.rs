@@ -32,10 +32,7 @@ pub(crate) fn is_wanted(
     let filter = &cursor.filter;
     let wanted = !of_other_kind
         && match entry.is_longer_than(cursor.whole_bytes_max) {
-            false => {
-                let truth = filter.evaluate(&catalog.schema, entry, &mut cursor.buffer);
-                context.evaluated(truth)? == Truth::True
-            }
+            false => entry.evaluate(filter, &mut cursor.buffer)? == Truth::True,
             true => context.evaluate_paced(filter, entry, &mut cursor.buffer)? == Truth::True,
         };
     if let Some(explaining) = cursor.explaining() {

@@ -41,7 +41,7 @@ pub fn other_match(
         for entry in view.entries(&candidates, EntryId::ROOT) {
             let entry = entry?;
             if Some(entry.id) != own
-                && filter.evaluate(&view.catalog.schema, &entry, &mut scratch) == Truth::True
+                && entry.evaluate(filter, &mut scratch)? == Truth::True
                 && view.in_region(&entry, &region)?
             {
                 return Ok(Some(entry.id));

@@ -223,10 +223,8 @@ impl PlainView<'_> {
         view: &EntryView<'_>,
         scratch: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
-        let (row, view) = (view, self);
-        let entry = StoredEntry { view, id, row };
-        let truth = filter.evaluate(&self.catalog.schema, &entry, scratch);
-        self.pace.evaluated(truth == Truth::True)
+        let truth = StoredEntry::evaluate(self, (id, view), filter, scratch)?;
+        Ok(truth == Truth::True)
     }
 
     /// Whether an entry is a member of a dynamic group.

@@ -1,16 +1,11 @@
-//! An entry as one subject sees it: its name, its stored attributes, and the values that a filter
-//! tests.
+//! An entry as one subject sees it: its name and its stored attributes.
 
 use super::View;
-use super::membership::Reach;
-use super::plain::Place;
 use crate::catalog::Catalog;
 use crate::history::Moment;
 use crate::stop::Stop;
 use crate::time;
-use schema::{
-    AttributeNumber, ExtensibleAssertion, Membership, Name, Selector, TypeId, ValueSource,
-};
+use schema::{AttributeNumber, Name};
 use std::collections::HashSet;
 use store::{Candidates, EntryId, EntryView, Region};
 
@@ -133,114 +128,6 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// Number of entries directly below this one.
     pub fn child_count(&self) -> Result<u64, Stop> {
         Ok(self.view.snapshot.child_count(self.id)?)
-    }
-
-    /// Whether links of an attribute lead from the entry to a name.
-    fn leads_to(&self, selector: &Selector, target: &Name) -> Result<bool, Stop> {
-        let view = self.view;
-        let reach = match view.reach_of(selector.type_id) {
-            None => return view.leads_to(self.id, selector, target),
-            Some(Reach::Everything) => Reach::Everything,
-            Some(_) => Reach::Nested,
-        };
-        let Place::Found(target) = view.find(target)? else {
-            return Ok(false);
-        };
-        let groups = view.groups_of(self.id, reach)?;
-        Ok(groups.iter().any(|it| it.id == target))
-    }
-}
-
-impl ValueSource for VisibleEntry<'_, '_> {
-    #[inline]
-    fn any_value(
-        &self,
-        number: AttributeNumber,
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
-        if !self.shows(number) {
-            return None;
-        }
-        match self.row.any_value(number, test) {
-            None if self.has_links() => match self.any_linked(number, test) {
-                None if self.view.catalog.has_collective => self.any_lent(number, test),
-                linked => linked,
-            },
-            None if self.view.catalog.has_collective => self.any_lent(number, test),
-            stored => stored,
-        }
-    }
-
-    #[inline]
-    fn equal_value(
-        &self,
-        number: AttributeNumber,
-        normal: &[u8],
-        test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
-        if self.has_links()
-            && let Ok(Some(set)) = self.linked_set(number)
-        {
-            return self.has_linked(&set, normal).ok();
-        }
-        self.any_value(number, test)
-    }
-
-    fn finds_values(&self, number: AttributeNumber) -> bool {
-        self.has_links() && matches!(self.linked_set(number), Ok(Some(_)))
-    }
-
-    fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        match self.computed_values(type_id, test) {
-            Ok(found) => found,
-            Err(stop) => {
-                self.view.pace.stop_filter(stop);
-                None
-            }
-        }
-    }
-
-    fn spelled_name(&self) -> Option<String> {
-        let mut spelled = Vec::with_capacity(64);
-        self.write_name(&mut spelled).ok()?;
-        String::from_utf8(spelled).ok()
-    }
-
-    fn id(&self) -> Option<u64> {
-        Some(self.id.0)
-    }
-
-    fn is_member(&self, group: &Membership) -> Option<bool> {
-        let snapshot = self.view.snapshot;
-        // Reads the current set: all members may have been replaced since the search began.
-        match snapshot
-            .linked_set(EntryId(group.group), group.number)
-            .ok()?
-        {
-            Some(set) if snapshot.has_member(set.set, self.id).ok()? => Some(true),
-            // The set may hold the entry's name as a text, if the entry moved to that name with its
-            // superior.
-            Some(set) => {
-                let text = snapshot.text_id(self.name()?.bytes()).ok()?;
-                text.map_or(Some(false), |it| snapshot.has_member(set.set, it).ok())
-            }
-            None => Some(false),
-        }
-    }
-
-    fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
-        let target = Name::from_bytes(&assertion.normal);
-        let found = (assertion.selectors.iter())
-            .map(|it| self.leads_to(it, &target))
-            .find(|it| !matches!(it, Ok(false)));
-        match found {
-            None => Some(false),
-            Some(Ok(leads)) => Some(leads),
-            Some(Err(stop)) => {
-                self.view.pace.stop_filter(stop);
-                Some(false)
-            }
-        }
     }
 }
 

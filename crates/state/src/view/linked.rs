@@ -18,7 +18,6 @@ impl View<'_> {
         set: SetId,
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<bool, Stop> {
-        self.pace.require_going()?;
         let mut last = EntryId::ROOT;
         if !self.pace.is_divided() {
             return self.walk_values(set, &mut last, each);
@@ -98,24 +97,20 @@ impl VisibleEntry<'_, '_> {
     }
 
     /// Calls `test` for values that are links, as [`schema::ValueSource::any_value`] does.
-    #[inline(never)]
     pub(super) fn any_linked(
         &self,
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
-        let set = self.linked_set(number).ok().flatten()?;
+    ) -> Result<Option<bool>, Stop> {
+        let Some(set) = self.linked_set(number).ok().flatten() else {
+            return Ok(None);
+        };
         let mut some = false;
         let each = &mut |value: &[u8]| {
             some = true;
             test(value)
         };
-        match self.view.values_once(self.id, set.set, each) {
-            Ok(found) => (some || found).then_some(found),
-            Err(stop) => {
-                self.view.pace.stop_filter(stop);
-                None
-            }
-        }
+        let found = self.view.values_once(self.id, set.set, each)?;
+        Ok((some || found).then_some(found))
     }
 }

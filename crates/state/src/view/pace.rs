@@ -31,9 +31,6 @@ pub(super) struct Pace<'a> {
     looks: Cell<u32>,
     /// Whether walks may continue in another slice.
     divided: Cell<bool>,
-    /// Whether something keeps the current filter from being evaluated: then `stop` says what.
-    stopped: Cell<bool>,
-    stop: Cell<Option<Box<Stop>>>,
     /// Time of the first look at the clock in this slice; `None` before it.
     began_us: Cell<Option<u64>>,
 }
@@ -137,44 +134,5 @@ impl Pace<'_> {
             "the filter tests too many values of one entry to be evaluated at once: ask for less, \
              or search with it, which goes on in slices",
         )
-    }
-
-    /// Records the first reason why an assertion is neither true nor false.
-    #[cold]
-    pub fn stop_filter(&self, stop: Stop) {
-        if !self.stopped.replace(true) {
-            self.stop.set(Some(Box::new(stop)));
-        }
-    }
-
-    /// Whether a reason is recorded why the current filter cannot be evaluated.
-    #[inline]
-    pub fn is_stopped(&self) -> bool {
-        self.stopped.get()
-    }
-
-    /// Stops if the current filter was stopped. Its other assertions then need no walks, and must
-    /// not overwrite the state of the unfinished one.
-    pub fn require_going(&self) -> Result<(), Stop> {
-        match self.stopped.get() {
-            false => Ok(()),
-            true => Err(Stop::unfinished()),
-        }
-    }
-
-    /// Returns `result`, or the reason why the filter could not be evaluated.
-    #[inline]
-    pub fn evaluated<T>(&self, result: T) -> Result<T, Stop> {
-        match self.stopped.get() {
-            false => Ok(result),
-            true => Err(self.take_stop()),
-        }
-    }
-
-    #[cold]
-    fn take_stop(&self) -> Stop {
-        self.stopped.set(false);
-        let stop = self.stop.take();
-        stop.map_or_else(Stop::unfinished, |it| *it)
     }
 }

@@ -7,6 +7,7 @@
 
 use super::View;
 use super::entry::VisibleEntry;
+use super::tested::Tested;
 use super::walks::Evaluation;
 use crate::stop::Stop;
 use schema::{
@@ -26,7 +27,7 @@ const UNDIVIDED_UNITS_MAX: u32 = 262_144;
 
 /// An entry with the progress of evaluating a filter on it.
 struct Paced<'p, 'c, 'a> {
-    entry: &'p VisibleEntry<'c, 'a>,
+    tested: Tested<'p, 'c, 'a>,
     known: RefCell<Vec<Truth>>,
     /// Index of the next assertion.
     next: Cell<usize>,
@@ -59,7 +60,7 @@ impl View<'_> {
         let is_same = kept.entry == entry.id && kept.position == entry.position();
         let kept = if is_same { kept } else { Evaluation::default() };
         let paced = Paced {
-            entry,
+            tested: Tested::new(entry),
             known: RefCell::new(kept.known),
             next: Cell::new(0),
             shown: Cell::new(0),
@@ -68,22 +69,22 @@ impl View<'_> {
             units_looked: Cell::new(0),
         };
         let truth = filter.evaluate(&self.catalog.schema, &paced, scratch);
-        if self.pace.is_stopped() {
+        if paced.tested.is_stopped() {
             self.walks().evaluation = Evaluation {
                 entry: entry.id,
                 position: entry.position(),
                 tested: paced.shown.get().max(paced.skipped.get()),
-                known: paced.known.into_inner(),
+                known: paced.known.take(),
             };
         }
-        self.evaluated(truth)
+        paced.tested.finish(truth)
     }
 }
 
 impl Paced<'_, '_, '_> {
     /// Takes units of work; false when the slice is over.
     fn spend(&self, units: u32) -> bool {
-        let pace = &self.entry.view.pace;
+        let pace = &self.tested.entry.view.pace;
         let spent = self.units.get().saturating_add(units);
         self.units.set(spent);
         if spent < self.units_looked.get() {
@@ -93,14 +94,14 @@ impl Paced<'_, '_, '_> {
         if pace.is_divided() {
             let late = pace.is_late();
             if late {
-                pace.stop_filter(Stop::unfinished());
+                self.tested.stop(Stop::unfinished());
             }
             return !late;
         }
         match pace.require_light(spent, UNDIVIDED_UNITS_MAX) {
             Ok(()) => true,
             Err(stop) => {
-                pace.stop_filter(stop);
+                self.tested.stop(stop);
                 false
             }
         }
@@ -116,9 +117,9 @@ impl ValueSource for Paced<'_, '_, '_> {
         if self.is_left() {
             return None;
         }
-        let Some(stored) = self.entry.attribute(number) else {
+        let Some(stored) = self.tested.entry.attribute(number) else {
             // Values that are links are walked in slices of their own.
-            return self.entry.any_value(number, test);
+            return self.tested.any_value(number, test);
         };
         let mut left = false;
         let found = stored.values().into_iter().any(|value| {
@@ -142,37 +143,37 @@ impl ValueSource for Paced<'_, '_, '_> {
         normal: &[u8],
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        match self.entry.finds_values(number) {
-            true => self.entry.equal_value(number, normal, test),
+        match self.tested.finds_values(number) {
+            true => self.tested.equal_value(number, normal, test),
             false => self.any_value(number, test),
         }
     }
 
     fn finds_values(&self, number: AttributeNumber) -> bool {
-        self.entry.finds_values(number)
+        self.tested.finds_values(number)
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
         match self.is_left() {
             true => None,
-            false => self.entry.any_virtual(type_id, test),
+            false => self.tested.any_virtual(type_id, test),
         }
     }
 
     fn spelled_name(&self) -> Option<String> {
-        ValueSource::spelled_name(self.entry)
+        self.tested.spelled_name()
     }
 
     fn id(&self) -> Option<u64> {
-        self.entry.id()
+        self.tested.id()
     }
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
-        self.entry.is_member(group)
+        self.tested.is_member(group)
     }
 
     fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
-        self.entry.in_chain(assertion)
+        self.tested.in_chain(assertion)
     }
 
     fn known_truth(&self) -> Option<Truth> {
@@ -193,10 +194,10 @@ impl ValueSource for Paced<'_, '_, '_> {
         self.next.set(self.next.get() + 1);
         self.shown.set(0);
         self.skipped.set(0);
-        self.entry.view.forget_values();
+        self.tested.entry.view.forget_values();
     }
 
     fn is_left(&self) -> bool {
-        self.entry.view.pace.is_stopped()
+        self.tested.is_stopped()
     }
 }

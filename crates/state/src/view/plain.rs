@@ -126,12 +126,6 @@ impl<'a> PlainView<'a> {
         self.pace.look(looks)
     }
 
-    /// Returns `result`, or the reason why the filter could not be evaluated.
-    #[inline]
-    pub fn evaluated<T>(&self, result: T) -> Result<T, Stop> {
-        self.pace.evaluated(result)
-    }
-
     /// All subentries that lend attributes, read once per operation.
     pub(super) fn lenders(&self) -> Result<&[Lender], Stop> {
         if let Some(lenders) = self.lenders.get() {

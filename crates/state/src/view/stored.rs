@@ -3,18 +3,51 @@
 //! the filters.
 
 use super::plain::PlainView;
-use schema::{AttributeNumber, ValueSource};
+use crate::stop::Stop;
+use schema::{AttributeNumber, Filter, Truth, ValueSource};
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use store::{EntryId, EntryView, LinkedSet};
 
 /// An entry as it is stored.
 pub(super) struct StoredEntry<'s, 'v> {
-    pub view: &'s PlainView<'s>,
-    pub id: EntryId,
-    pub row: &'s EntryView<'v>,
+    view: &'s PlainView<'s>,
+    id: EntryId,
+    row: &'s EntryView<'v>,
+    /// The first reason why values could not be read.
+    stop: OnceCell<Box<Stop>>,
 }
 
-impl StoredEntry<'_, '_> {
+impl<'s, 'v> StoredEntry<'s, 'v> {
+    /// The truth of a filter for the entry.
+    ///
+    /// # Errors
+    /// The reason why values could not be read.
+    pub fn evaluate(
+        view: &'s PlainView<'s>,
+        (id, row): (EntryId, &'s EntryView<'v>),
+        filter: &Filter,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Truth, Stop> {
+        let stop = OnceCell::new();
+        let entry = StoredEntry {
+            view,
+            id,
+            row,
+            stop,
+        };
+        let truth = filter.evaluate(&view.catalog.schema, &entry, scratch);
+        match entry.stop.into_inner() {
+            None => Ok(truth),
+            Some(stop) => Err(*stop),
+        }
+    }
+
+    #[cold]
+    fn stop(&self, stop: Stop) {
+        self.stop.get_or_init(|| Box::new(stop));
+    }
+
     // Separate from the row lookup of ordinary searches, which is inlined there.
     #[inline(never)]
     fn in_row(&self, number: AttributeNumber, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
@@ -29,7 +62,7 @@ impl StoredEntry<'_, '_> {
         match snapshot.linked_set(self.id, number) {
             Ok(set) => set,
             Err(error) => {
-                self.view.pace.stop_filter(error.into());
+                self.stop(error.into());
                 None
             }
         }
@@ -56,7 +89,7 @@ impl ValueSource for StoredEntry<'_, '_> {
             }
         });
         if let Err(stop) = walked {
-            self.view.pace.stop_filter(stop);
+            self.stop(stop);
         }
         some.then_some(found)
     }
@@ -73,7 +106,7 @@ impl ValueSource for StoredEntry<'_, '_> {
         match self.view.member_of_form(&set, normal) {
             Ok(member) => Some(member.is_some()),
             Err(stop) => {
-                self.view.pace.stop_filter(stop);
+                self.stop(stop);
                 None
             }
         }

@@ -114,7 +114,6 @@ impl Walks {
         view: &PlainView<'_>,
         key: (EntryId, Reach),
     ) -> Result<Rc<[Group]>, Stop> {
-        view.pace.require_going()?;
         let (id, reach) = key;
         if !view.pace.is_divided() {
             let mut climb = view.climb_from(id, reach)?;
@@ -148,7 +147,6 @@ impl Walks {
         goal: Goal,
         begin: impl FnOnce() -> Climb,
     ) -> Result<Arc<RoaringTreemap>, Stop> {
-        view.pace.require_going()?;
         if let Some(known) = self.known_entries(&goal) {
             return Ok(known);
         }
@@ -170,7 +168,6 @@ impl Walks {
         goal: Goal,
         begin: impl FnOnce() -> Descent,
     ) -> Result<Arc<RoaringTreemap>, Stop> {
-        view.pace.require_going()?;
         if let Some(known) = self.known_entries(&goal) {
             return Ok(known);
         }

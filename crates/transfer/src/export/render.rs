@@ -455,9 +455,8 @@ impl<'r> Renderer<'r> {
         };
         let entry = view.entry(id).map_err(failed)?;
         let Some(entry) = entry else { return Ok(false) };
-        let schema = &self.rules.catalog.schema;
-        let truth = filter.evaluate(schema, &entry, &mut self.scratch);
-        view.evaluated(truth == Truth::True).map_err(failed)
+        let truth = entry.evaluate(filter, &mut self.scratch);
+        Ok(truth.map_err(failed)? == Truth::True)
     }
 }
 

@@ -11,6 +11,7 @@ use protocol::control::SortRequest;
 use schema::matching::RuleKind;
 use schema::{AttributeNumber, MatchingRule, Schema, TypeId, ValueSource};
 use smallvec::SmallVec;
+use state::stop::Stop;
 use store::EntryId;
 
 /// Maximum number of sort keys of a search; the paging cookie holds them all.
@@ -124,6 +125,19 @@ impl Order {
         out.into_boxed_slice()
     }
 
+    /// The sort key of a stored entry. Links that the slice has no time to read do not count.
+    pub fn key_of_entry(
+        &self,
+        entry: &VisibleEntry<'_, '_>,
+        scratch: &mut Scratch,
+    ) -> Result<Box<[u8]>, Stop> {
+        let schema = &entry.catalog().schema;
+        let mut key = Box::default();
+        let read = entry.tested(|it| key = self.key_of(schema, it, entry.id, scratch));
+        as_far_as_read(read)?;
+        Ok(key)
+    }
+
     /// The entry id in a sort key; 0, which no entry has, if the octets are no key.
     pub fn id_of(&self, key: &[u8]) -> EntryId {
         let id = key
@@ -194,12 +208,17 @@ impl Order {
     /// The least value for the first sort key in normal form; `None` if the entry has none.
     pub fn first_of<'s>(
         &self,
-        schema: &Schema,
         entry: &VisibleEntry<'_, '_>,
         scratch: &'s mut Scratch,
-    ) -> Option<&'s [u8]> {
-        let key = self.keys.first()?;
-        key.least(schema, entry, scratch).then_some(&scratch.least)
+    ) -> Result<Option<&'s [u8]>, Stop> {
+        let Some(key) = self.keys.first() else {
+            return Ok(None);
+        };
+        let schema = &entry.catalog().schema;
+        let mut found = false;
+        let read = entry.tested(|it| found = key.least(schema, it, scratch));
+        as_far_as_read(read)?;
+        Ok(found.then_some(&scratch.least))
     }
 }
 
@@ -232,6 +251,14 @@ impl Key {
         if self.reverse {
             complement(&mut out[start..]);
         }
+    }
+}
+
+/// Passes on why values could not be read, unless the slice has ended.
+fn as_far_as_read(read: Result<(), Stop>) -> Result<(), Stop> {
+    match read {
+        Err(stop) if !stop.is_unfinished() => Err(stop),
+        _ => Ok(()),
     }
 }
 

@@ -144,11 +144,14 @@ impl Sorted {
                         break;
                     }
                 }
-                let schema = &context.catalog.schema;
-                let key = (self.order).key_of(schema, &entry, entry.id, &mut self.scratch);
+                let key = self.order.key_of_entry(&entry, &mut self.scratch)?;
                 let meant = !it.absent_only || self.order.first_value(&key).is_none();
                 if meant && self.is_due(&key) && !self.take(key)? {
                     return Ok(Progress::Ended(Ended::TooMany));
+                }
+                if context.is_tired() {
+                    over = true;
+                    break;
                 }
             }
             if over {

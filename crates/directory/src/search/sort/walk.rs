@@ -237,17 +237,16 @@ fn key_of(
     if !context.in_region(&entry, &region)? || !is_wanted(context, cursor, region.base, &entry)? {
         return Ok(None);
     }
-    let schema = &context.catalog.schema;
     // An entry with several values is sorted by the least.
     cursor.buffer.clear();
-    match sorted.order.first_of(schema, &entry, &mut sorted.scratch) {
+    match sorted.order.first_of(&entry, &mut sorted.scratch)? {
         Some(least) => order_form(least, &mut cursor.buffer),
         None => return Ok(None),
     }
     if cursor.buffer != row.form {
         return Ok(None);
     }
-    let key = (sorted.order).key_of(schema, &entry, entry.id, &mut sorted.scratch);
+    let key = sorted.order.key_of_entry(&entry, &mut sorted.scratch)?;
     Ok(sorted.is_due(&key).then_some(key))
 }
 
