@@ -21,16 +21,19 @@ mod contexts;
 mod entry;
 mod finish;
 mod holders;
+mod intake;
 mod kept;
 mod known;
 mod links;
 mod names;
+mod options;
 mod pipeline;
 mod plan;
 mod rejects;
 mod rulebook;
 mod schema_in_use;
 mod sequencer;
+mod shared;
 mod sink;
 mod source;
 mod stamps;
@@ -42,122 +45,20 @@ mod verdict;
 mod work;
 mod worker;
 
-use policy::password::Scheme;
-use replica::clock::{Clock, SystemClock};
 use replica::leftovers::{NEW_FOLDER, TEMPORARY_NAME, TEMPORARY_NOTE, remove_leftovers};
 use replica::recover;
 use state::stop::Failure;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 use store::private;
 
 use crate::meter::Meter;
 pub use contexts::MissingContext;
+pub use finish::Imported;
+pub use options::{ImportOptions, WrittenTo};
 pub(crate) use source::{BerPiece, BerPieces, after_element, read_request};
 pub use source::{Content, EntrySink, Files, Format, Piece, Source};
-
-/// Default memory for sorting, in bytes.
-const MEMORY_BYTES: usize = 1 << 30;
-
-/// The database that an import writes to. The resulting entries are equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WrittenTo {
-    /// The existing database if the input is small beside it, else a new one.
-    #[default]
-    Fitting,
-    /// A new database, which replaces the old one.
-    New,
-    /// The existing database, however large the input is. A new one is made nevertheless if values
-    /// are under rules or an index is incomplete.
-    Old,
-}
-
-/// Options of an import.
-#[derive(Clone)]
-pub struct ImportOptions {
-    /// Number of threads that parse and encode; 0 for one per core.
-    pub threads: usize,
-    /// Whether values are checked against their syntaxes, and entries against their classes.
-    pub check_schema: bool,
-    /// Whether missing entries above the first ones of a naming context are created.
-    pub create_superiors: bool,
-    /// Whether naming contexts are added for entries outside the configured ones.
-    pub create_contexts: bool,
-    /// Whether values are read that LDIF gives as `file:` URLs. The author of the LDIF chooses the
-    /// files.
-    pub file_urls: bool,
-    /// Scheme by which clear-text passwords are hashed; `None` to keep them.
-    pub hash_passwords: Option<Scheme>,
-    /// Bytes of memory for sorting; beyond it rows are sorted in files.
-    pub memory: usize,
-    /// Time between checkpoints, from which an interrupted import can resume; `None` for no
-    /// checkpoints. Only imports of files and templates make them.
-    pub checkpoint: Option<Duration>,
-    /// Whether to resume from the last checkpoint of this import, if there is one.
-    pub resume: bool,
-    /// Folder for sorted files and for entries that wait for their superiors; `None` for the data
-    /// folder.
-    pub temporary: Option<PathBuf>,
-    /// File for rejected entries; created with the first one.
-    pub rejects: PathBuf,
-    /// The database to write to.
-    pub place: WrittenTo,
-    /// Approximate size of the input in bytes; `None` if unknown.
-    pub input_bytes: Option<u64>,
-    /// Source of time and identifiers.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl ImportOptions {
-    /// Options with one thread per core, all checks, and this file for rejected entries.
-    pub fn new(rejects: PathBuf) -> ImportOptions {
-        ImportOptions {
-            threads: 0,
-            check_schema: true,
-            create_superiors: true,
-            create_contexts: false,
-            file_urls: false,
-            hash_passwords: None,
-            memory: MEMORY_BYTES,
-            checkpoint: None,
-            resume: false,
-            temporary: None,
-            rejects,
-            place: WrittenTo::Fitting,
-            input_bytes: None,
-            clock: Arc::new(SystemClock),
-        }
-    }
-}
-
-/// Result of an import.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Imported {
-    /// Number of entries of the input that were imported.
-    pub entries: u64,
-    /// Number of entries of the input that were rejected, and are in the rejects file.
-    pub rejected: u64,
-    /// Number of entries created above the imported ones.
-    pub created: u64,
-    /// Streams of add requests that could not be read to the end: the place and reason of each.
-    pub broken: Vec<String>,
-    /// Naming contexts added to the configuration.
-    pub contexts: Vec<String>,
-    /// Naming contexts that rejected entries lie in and the configuration lacks; a limited number
-    /// of them.
-    pub missing_contexts: Vec<MissingContext>,
-    /// Names of attribute types of the database that look like secrets and are not marked as such.
-    pub look_alikes: Vec<String>,
-    /// Number of entries in the database, configuration included.
-    pub total: u64,
-    /// Digest of the state, as 32 hexadecimal digits.
-    pub digest: String,
-    /// Size of the database file in bytes.
-    pub bytes: u64,
-}
 
 /// Imports the entries of the source into the database in `data`.
 ///
@@ -208,7 +109,7 @@ pub fn import(
         keeps_old,
     };
     let done = pipeline::run(&plan, &old, source, &site, saved.as_ref(), meter)
-        .and_then(|written| finish::finish(&plan, &old, written))
+        .and_then(|(outcome, written)| finish::finish(&plan, &old, outcome, written))
         .and_then(|imported| {
             match keeps_old {
                 // The folder is empty; if it remains, the next start removes it.

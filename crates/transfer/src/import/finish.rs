@@ -1,8 +1,7 @@
 //! Completes an import after the bulk load: replaces entries, and adds naming contexts to the
 //! configuration.
 
-use super::Imported;
-use super::contexts::Context;
+use super::contexts::{Context, MissingContext};
 use super::pipeline::Outcome;
 use super::plan::Plan;
 use super::target::Written;
@@ -18,13 +17,40 @@ use state::write::Record;
 use state::write::{Change, Given, Modification, Write};
 use store::{Batch, DATABASE_FILE, Store};
 
+/// Result of an import.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Number of entries of the input that were imported.
+    pub entries: u64,
+    /// Number of entries of the input that were rejected, and are in the rejects file.
+    pub rejected: u64,
+    /// Number of entries created above the imported ones.
+    pub created: u64,
+    /// Streams of add requests that could not be read to the end: the place and reason of each.
+    pub broken: Vec<String>,
+    /// Naming contexts added to the configuration.
+    pub contexts: Vec<String>,
+    /// Naming contexts that rejected entries lie in and the configuration lacks; a limited number
+    /// of them.
+    pub missing_contexts: Vec<MissingContext>,
+    /// Names of attribute types of the database that look like secrets and are not marked as such.
+    pub look_alikes: Vec<String>,
+    /// Number of entries in the database, configuration included.
+    pub total: u64,
+    /// Digest of the state, as 32 hexadecimal digits.
+    pub digest: String,
+    /// Size of the database file in bytes.
+    pub bytes: u64,
+}
+
 /// Completes the database. A new one is closed; for the old one the transaction is completed. If a
 /// later step fails, the import can resume from its checkpoint, whose files the loader keeps until
 /// then.
 pub(super) fn finish(
     plan: &Plan<'_>,
     old: &Store,
-    (outcome, written): (Outcome, Written<'_>),
+    outcome: Outcome,
+    written: Written<'_>,
 ) -> Result<Imported, Failure> {
     match written {
         Written::Old(mut batch) => {

@@ -1,6 +1,6 @@
 //! Decisions and facts that precede an import.
 
-use super::{ImportOptions, WrittenTo};
+use super::options::{ImportOptions, WrittenTo};
 use schema::Schema;
 use state::catalog::Catalog;
 use state::config;

@@ -7,8 +7,8 @@ use super::aside::{Aside, Waiting};
 use super::holders::Holders;
 use super::known::Known;
 use super::links;
-use super::pipeline::Shared;
 use super::rejects::Rejects;
+use super::shared::Shared;
 use super::source::read_request;
 use super::table::NameTable;
 use super::target::Target;
@@ -73,15 +73,18 @@ pub(super) struct Sequencer<'s, 'o> {
 }
 
 impl<'s, 'o> Sequencer<'s, 'o> {
+    /// A sequencer before the first piece. Files of waiting entries and values are made in `folder`,
+    /// and kept there for resuming if `keeps`.
     pub fn new(
         shared: &'s Shared<'s>,
         target: Target<'o>,
-        (rejects, holders): (Rejects, Holders),
-        (folder, keeps): (&Path, bool),
+        holders: Holders,
+        folder: &Path,
+        keeps: bool,
     ) -> Sequencer<'s, 'o> {
         Sequencer {
             shared,
-            rejects,
+            rejects: Rejects::new(&shared.plan.options.rejects),
             names: NameTable::new(),
             holders,
             numbered: Vec::new(),
