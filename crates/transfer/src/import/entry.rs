@@ -1,6 +1,7 @@
 //! Makes an entry row of a name and values, and checks it.
 
 use super::attributes::{MADE, Role, STRUCTURAL, Slots};
+use super::grouping::{Group, Grouped};
 use super::known::Forms;
 use super::links;
 use super::names::Resolved;
@@ -8,40 +9,24 @@ use super::plan::Plan;
 use super::stamps::Stamps;
 use super::verdict::{Verdict, Verdicts};
 use policy::password;
-use protocol::ldif::LdifAttribute;
 use protocol::name::string_form;
 use schema::{Schema, TypeId};
-use std::borrow::Cow;
 use store::{EntryBuilder, EntryId};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Maximum number of values that are compared pairwise; more are compared by sorted hashes.
 const PAIRS_MAX: usize = 8;
 
-/// The values of one attribute of the entry.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
-    pub slot: usize,
-    /// Index of its first value among the given ones.
-    pub start: usize,
-    pub end: usize,
-}
-
-/// A value separate from the others of its group: index of the group, and the value.
-pub(super) type Extra<'e> = (usize, Cow<'e, [u8]>);
-
-/// An entry as given, with resolved attributes.
-pub(super) struct Given<'e> {
+/// An entry of the input with resolved name and attributes.
+pub(super) struct ResolvedEntry<'e> {
     pub name: &'e Resolved<'e>,
     /// The stored name of the entry: its RDN, or the whole DN of a naming context.
     pub spelled: &'e str,
-    pub values: &'e [LdifAttribute<'e>],
-    pub groups: &'e mut Vec<Group>,
-    pub extras: Vec<Extra<'e>>,
-    /// Buffer for values that become links.
-    pub links: &'e mut Vec<u8>,
-    /// Buffer for their normal forms, if they have to be looked up.
-    pub forms: Option<&'e mut Forms>,
+    pub grouped: Grouped<'e>,
+    /// Block of the values that become links.
+    pub links: Vec<u8>,
+    /// Normal forms of those values, if they have to be looked up.
+    pub forms: Option<Forms>,
 }
 
 /// Makes entry rows, one after the other.
@@ -54,29 +39,6 @@ pub(super) struct Composer {
     ends: Vec<usize>,
 }
 
-impl<'e> Given<'e> {
-    fn of(&self, group: usize) -> impl Iterator<Item = &[u8]> + Clone {
-        let Group { start, end, .. } = self.groups[group];
-        let extras = self
-            .extras
-            .iter()
-            .filter(move |it| it.0 == group)
-            .map(|it| &*it.1);
-        self.values[start..end]
-            .iter()
-            .map(|it| &*it.1)
-            .chain(extras)
-    }
-
-    fn count(&self, group: usize) -> usize {
-        let Group { start, end, .. } = self.groups[group];
-        match self.extras.is_empty() {
-            true => end - start,
-            false => self.of(group).count(),
-        }
-    }
-}
-
 impl Composer {
     /// Checks the entry and leaves its row in the builder. Errors are sentences without values.
     pub fn compose(
@@ -85,7 +47,7 @@ impl Composer {
         schema: &Schema,
         slots: &Slots,
         stamps: &Stamps,
-        entry: &mut Given<'_>,
+        entry: &mut ResolvedEntry<'_>,
         builder: &mut EntryBuilder,
     ) -> Result<Verdict, String> {
         if plan.options.check_schema {
@@ -101,35 +63,27 @@ impl Composer {
         }
         builder.start(EntryId::ROOT, &string_form(entry.spelled), plan.position);
         let mut given = [false; MADE.len()];
-        for (at, group) in entry.groups.iter().enumerate() {
+        let grouped = &entry.grouped;
+        for (at, group) in grouped.groups.iter().enumerate() {
             let slot = slots.slot(group.slot);
             if let Role::Made(which) = slot.role {
                 given[which] = true;
             }
             let kind = (slot.type_id, slot.number);
-            if links::is_linked(schema, kind, &entry.name.rdn, || entry.count(at)) {
-                let Group { start, end, .. } = *group;
-                let given = entry.values[start..end].iter().map(|it| &*it.1);
-                let apart = entry.extras.iter().filter(|it| it.0 == at);
-                let values = given.chain(apart.map(|it| &*it.1));
+            if links::is_linked(schema, kind, &entry.name.rdn, || grouped.count(at)) {
+                let values = grouped.of(at);
                 // Sized beforehand: a growing buffer would take twice the memory of a large group.
                 let bytes = values.clone().map(|it| it.len() + links::VALUE_BYTES);
                 entry.links.reserve(bytes.sum());
-                links::put(
-                    schema,
-                    kind,
-                    values,
-                    entry.links,
-                    entry.forms.as_deref_mut(),
-                );
+                links::put(schema, kind, values, &mut entry.links, entry.forms.as_mut());
             } else if slot.role == STRUCTURAL && verdict.structural.is_some() {
                 // The given class may follow other rules, or be older than a change of the classes.
                 let class = verdict.structural.iter().map(|it| it.as_bytes());
                 builder.operational(slot.number, &slot.text, class);
             } else if slot.operational {
-                builder.operational(slot.number, &slot.text, entry.of(at));
+                builder.operational(slot.number, &slot.text, grouped.of(at));
             } else {
-                builder.user(slot.number, &slot.text, entry.of(at));
+                builder.user(slot.number, &slot.text, grouped.of(at));
             }
         }
         builder.set_links(!entry.links.is_empty());
@@ -141,19 +95,19 @@ impl Composer {
         &mut self,
         schema: &Schema,
         slots: &Slots,
-        entry: &Given<'_>,
+        entry: &ResolvedEntry<'_>,
     ) -> Result<(), String> {
-        for (at, group) in entry.groups.iter().enumerate() {
+        for (at, group) in entry.grouped.groups.iter().enumerate() {
             let slot = slots.slot(group.slot);
             if slot.role == Role::ObjectClass {
                 // Checked with the classes.
                 continue;
             }
-            for value in entry.of(at) {
+            for value in entry.grouped.of(at) {
                 let checked = schema.check_value(slot.type_id, value);
                 checked.map_err(|error| format!("{}: {error}", slot.text))?;
             }
-            let (count, values) = (entry.count(at), entry.of(at));
+            let (count, values) = (entry.grouped.count(at), entry.grouped.of(at));
             let is_repeated = match count {
                 0 | 1 => false,
                 2..=PAIRS_MAX => self.has_repeated(schema, slot.type_id, values),
@@ -223,24 +177,24 @@ impl Composer {
         plan: &Plan<'_>,
         schema: &Schema,
         slots: &Slots,
-        entry: &Given<'_>,
+        entry: &ResolvedEntry<'_>,
     ) -> Result<Verdict, String> {
         self.shape.clear();
         self.rdn.clear();
         let mut classes: [&[u8]; 16] = [&[]; 16];
         let mut many: Vec<&[u8]> = Vec::new();
         let mut count = 0;
-        for (at, group) in entry.groups.iter().enumerate() {
+        for (at, group) in entry.grouped.groups.iter().enumerate() {
             let slot = slots.slot(group.slot);
-            self.shape.push((slot.type_id, entry.count(at)));
+            self.shape.push((slot.type_id, entry.grouped.count(at)));
             if slot.role == Role::ObjectClass {
-                count = entry.count(at);
+                count = entry.grouped.count(at);
                 match count <= classes.len() {
                     true => classes
                         .iter_mut()
-                        .zip(entry.of(at))
+                        .zip(entry.grouped.of(at))
                         .for_each(|(to, it)| *to = it),
-                    false => many = entry.of(at).collect(),
+                    false => many = entry.grouped.of(at).collect(),
                 }
             }
         }
@@ -259,25 +213,22 @@ impl Composer {
 }
 
 /// Replaces the given spellings of object classes by their first names.
-fn name_classes(slots: &Slots, entry: &mut Given<'_>, classes: &[Box<[u8]>]) {
+fn name_classes(slots: &Slots, entry: &mut ResolvedEntry<'_>, classes: &[Box<[u8]>]) {
     let is_class = |it: &Group| slots.slot(it.slot).role == Role::ObjectClass;
-    let Some(at) = entry.groups.iter().rposition(is_class) else {
-        return;
-    };
-    entry.extras.retain(|it| it.0 != at);
-    entry.groups[at].end = entry.groups[at].start;
-    let named = classes.iter().map(|it| (at, Cow::Owned(it.to_vec())));
-    entry.extras.extend(named);
+    if let Some(at) = entry.grouped.groups.iter().rposition(is_class) {
+        let named = classes.iter().map(|it| it.to_vec());
+        entry.grouped.replace(at, named);
+    }
 }
 
 /// Refuses passwords that must not be stored.
-fn check_passwords(slots: &Slots, entry: &Given<'_>) -> Result<(), String> {
+fn check_passwords(slots: &Slots, entry: &ResolvedEntry<'_>) -> Result<(), String> {
     let mut count = 0;
-    for (at, group) in entry.groups.iter().enumerate() {
+    for (at, group) in entry.grouped.groups.iter().enumerate() {
         if slots.slot(group.slot).role != Role::Password {
             continue;
         }
-        for value in entry.of(at) {
+        for value in entry.grouped.of(at) {
             password::check(value).map_err(|error| format!("userPassword: {error}"))?;
             count += 1;
         }
@@ -294,26 +245,24 @@ fn check_passwords(slots: &Slots, entry: &Given<'_>) -> Result<(), String> {
 /// Replaces clear-text passwords by hashes.
 fn hash_passwords(
     slots: &Slots,
-    entry: &mut Given<'_>,
+    entry: &mut ResolvedEntry<'_>,
     scheme: password::Scheme,
 ) -> Result<(), String> {
-    for at in 0..entry.groups.len() {
-        if slots.slot(entry.groups[at].slot).role != Role::Password {
+    for at in 0..entry.grouped.groups.len() {
+        if slots.slot(entry.grouped.groups[at].slot).role != Role::Password {
             continue;
         }
         let mut hashed = Vec::new();
-        for value in entry.of(at) {
+        for value in entry.grouped.of(at) {
             let value = match password::is_hashed(value) {
                 true => value.to_vec(),
                 false => password::hash(scheme, value)
                     .map_err(|error| format!("userPassword: {error}"))?
                     .into_bytes(),
             };
-            hashed.push((at, Cow::Owned(value)));
+            hashed.push(value);
         }
-        entry.extras.retain(|it| it.0 != at);
-        entry.groups[at].end = entry.groups[at].start;
-        entry.extras.extend(hashed);
+        entry.grouped.replace(at, hashed.into_iter());
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use super::plan::Plan;
 use schema::{Name, Schema, TypeId};
 use state::catalog::Catalog;
 use state::rules::{Numbers, Unique};
-use store::EntryView;
+use std::ops::Range;
+use store::{EntryView, Preparer};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Rules that apply to an entry, by their indexes in the catalog.
@@ -158,6 +159,54 @@ impl<'p> Rulebook<'p> {
                 }
             }
         }
+    }
+}
+
+/// Claims of the entries of a piece, with the buffer for computing them.
+pub(super) struct Claims<'p> {
+    rulebook: Rulebook<'p>,
+    all: Vec<Claim>,
+    normal: Vec<u8>,
+}
+
+impl<'p> Claims<'p> {
+    pub fn new(rulebook: Rulebook<'p>) -> Claims<'p> {
+        Claims {
+            rulebook,
+            all: Vec::new(),
+            normal: Vec::new(),
+        }
+    }
+
+    /// Takes all claims, in the order of the entries.
+    pub fn take(&mut self) -> Vec<Claim> {
+        std::mem::take(&mut self.all)
+    }
+
+    /// Adds the claims of the last prepared entry. Returns their range, and the rules for values
+    /// that apply to the entry; `None` if none do. An entry that requests numbers has no claims
+    /// yet: the sequencer computes them when it has assigned the numbers.
+    pub fn add(
+        &mut self,
+        schema: &Schema,
+        preparer: &Preparer,
+        name: &Name,
+        numbers: Vec<u16>,
+    ) -> Result<(Range<usize>, Option<Box<Ruled>>), store::Error> {
+        let (rulebook, start) = (self.rulebook, self.all.len());
+        if rulebook.is_empty() {
+            return Ok((start..start, None));
+        }
+        let unique = rulebook.unique_for(name);
+        if numbers.is_empty() {
+            let all = &mut self.all;
+            let mut add = |claim, _, _: &[u8]| all.push(claim);
+            let view = EntryView::new(preparer.last_entry())?;
+            rulebook.each_claim(schema, &unique, &view, &mut self.normal, &mut add);
+        }
+        let ruled = Ruled { unique, numbers };
+        let ruled = (ruled != Ruled::default()).then(|| Box::new(ruled));
+        Ok((start..self.all.len(), ruled))
     }
 }
 

@@ -5,6 +5,7 @@ mod files;
 mod lanes;
 mod open;
 
+pub(super) use ber::values_of;
 pub(crate) use ber::{BerPiece, BerPieces};
 pub(crate) use ber::{after_element, read_request};
 pub use files::Files;

@@ -3,6 +3,8 @@
 use super::known::Known;
 use super::rulebook::{Claim, Ruled};
 use super::source::Piece;
+use crate::line::Stopped;
+use protocol::ldif::LdifAttribute;
 use std::ops::Range;
 use std::sync::mpsc::Sender;
 use store::Prepared;
@@ -30,6 +32,36 @@ pub(super) struct Pause {
     pub stamps: u64,
     /// Signalled when everything is stored.
     pub kept: Sender<()>,
+}
+
+/// One entry of the input, before any check.
+pub(super) struct Read<'r> {
+    pub dn: &'r str,
+    pub values: &'r [LdifAttribute<'r>],
+    /// Its range in the text of the piece.
+    pub place: Range<usize>,
+    /// Its line or number in the source.
+    pub line: u64,
+}
+
+/// Reason why an entry does not become a prospect.
+pub(super) enum Refused {
+    /// The entry is invalid; the reason is a sentence.
+    Entry(String),
+    /// The import was stopped.
+    Stopped,
+}
+
+impl From<String> for Refused {
+    fn from(reason: String) -> Refused {
+        Refused::Entry(reason)
+    }
+}
+
+impl From<Stopped> for Refused {
+    fn from(_: Stopped) -> Refused {
+        Refused::Stopped
+    }
 }
 
 /// Result of a task.

@@ -1,117 +1,35 @@
-//! One thread of an import: makes prepared entries of pieces of the input.
+//! One thread of an import: reads tasks entry by entry and makes prospects of the entries.
 
-mod pieces;
-mod rules;
-mod values;
+mod made;
+mod prospects;
 
-pub(super) use pieces::values_of;
-
-use super::attributes::Slots;
-use super::contexts::{Opening, superiors};
-use super::entry::{Composer, Given, Group};
-use super::known::{Forms, Known};
-use super::names::{Names, Resolved};
-use super::rulebook::Rulebook;
-use super::shared::{INITIAL_POSITION, Shared};
-use super::source::Content;
-use super::stamps::Stamps;
-use super::stored;
+use self::made::Sink;
+use self::prospects::Prospects;
+use super::rejects;
+use super::shared::Shared;
+use super::source::{Content, Piece, after_element, read_request, values_of};
 use super::urls;
-use super::verdict::Verdict;
-use super::work::{Kind, Origin, Prospect, Rejected, Task, Text, Work};
+use super::work::{Kind, Origin, Read, Refused, Rejected, Task, Text, Work};
 use crate::line::Stopped;
-use protocol::ldif::{LdifAttribute, LdifScratch};
-use replica::create::classes_for;
-use schema::{Name, Schema};
+use protocol::ldif::{LdifRecord, LdifScratch, parse_record, split_records};
 use state::stop::Failure;
-use std::borrow::Cow;
-use std::ops::Range;
-use std::sync::atomic::Ordering;
-use store::{EntryBuilder, EntryId, Preparer, Reader};
-
-/// Bytes of old entries and their links that are taken over at once.
-const STORED_BYTES: usize = 4 << 20;
-
-/// One entry of the input, before any check.
-pub(super) struct Read<'r> {
-    pub dn: &'r str,
-    pub values: &'r [LdifAttribute<'r>],
-    pub place: Range<usize>,
-    pub line: u64,
-}
-
-/// Reason why an entry does not become a prospect.
-pub(super) enum Refused {
-    /// The entry is invalid.
-    Entry(String),
-    Stopped,
-}
-
-impl From<String> for Refused {
-    fn from(reason: String) -> Refused {
-        Refused::Entry(reason)
-    }
-}
-
-impl From<Stopped> for Refused {
-    fn from(_: Stopped) -> Refused {
-        Refused::Stopped
-    }
-}
+use store::Reader;
 
 /// A worker with its caches.
 pub(super) struct Worker<'s> {
-    shared: &'s Shared<'s>,
-    reader: Reader,
-    schema: Schema,
-    names: Names,
-    contexts: Vec<Name>,
-    slots: Slots,
-    /// Slots of the previous entry by group; most recur in the next one.
-    before: Vec<usize>,
-    groups: Vec<Group>,
-    composer: Composer,
-    builder: EntryBuilder,
-    preparer: Preparer,
-    stamps: Stamps,
+    prospects: Prospects<'s>,
     scratch: LdifScratch,
-    piece: u64,
-    entries: Vec<Prospect>,
-    claims: rules::Claims,
-    links: Vec<(usize, Vec<u8>)>,
-    known: Known,
-    /// Hash of the superior that was looked up last.
-    superior_known: Option<u128>,
-    pub rejected: Vec<Rejected>,
 }
 
 impl<'s> Worker<'s> {
+    /// A worker with a reader of the old database.
     pub fn new(shared: &'s Shared<'s>, reader: Reader) -> Worker<'s> {
-        let schema = shared.schema.newest();
         Worker {
-            preparer: Preparer::new(&shared.plan.indexes(&schema)),
-            contexts: shared.contexts.names(),
-            shared,
-            reader,
-            schema,
-            names: Names::default(),
-            slots: Slots::default(),
-            before: Vec::new(),
-            groups: Vec::new(),
-            composer: Composer::default(),
-            builder: EntryBuilder::default(),
-            stamps: Stamps::new(),
+            prospects: Prospects::new(shared, reader),
             scratch: match shared.plan.options.file_urls {
                 true => LdifScratch::with_urls(Box::new(urls::read)),
                 false => LdifScratch::with_urls(Box::new(urls::refuse)),
             },
-            piece: 0,
-            entries: Vec::new(),
-            claims: rules::Claims::default(),
-            links: Vec::new(),
-            known: Known::default(),
-            superior_known: None,
-            rejected: Vec::new(),
         }
     }
 
@@ -122,283 +40,163 @@ impl<'s> Worker<'s> {
         number: u64,
         task: Task,
     ) -> Result<Option<(Work, Option<Task>)>, Failure> {
-        self.piece = number;
-        self.stamps
-            .begin(self.shared.plan, self.shared.first_stamp + number);
+        self.prospects.begin(number);
         let mut broken = false;
         let mut rest = None;
-        let (origin, offset, done) = match task {
+        let done = match task {
             Task::Given(piece) => {
                 broken = matches!(piece.content, Content::Broken { .. });
                 self.given(piece)?
             }
             Task::Stored { from, to } => {
-                let (names, next) = self.stored(from, to)?;
+                let (names, next) = self.prospects.take_over(from, to)?;
                 rest = next.map(|from| Task::Stored { from, to });
-                let origin = "the old database, entry".to_owned();
-                (origin, None, Ok(Text::Names(names)))
+                let origin = Origin {
+                    text: "the old database, entry".to_owned(),
+                    offset: None,
+                };
+                Some((origin, Text::Names(names)))
             }
         };
-        let Ok(text) = done else { return Ok(None) };
-        let origin = Origin {
-            text: origin,
-            offset,
+        let Some((origin, text)) = done else {
+            return Ok(None);
         };
-        let work = Work {
-            origin,
-            text,
-            broken,
-            prepared: self.preparer.take(),
-            entries: std::mem::take(&mut self.entries),
-            claims: std::mem::take(&mut self.claims.all),
-            rejected: std::mem::take(&mut self.rejected),
-            links: std::mem::take(&mut self.links),
-            known: std::mem::take(&mut self.known),
-        };
-        Ok(Some((work, rest)))
+        Ok(Some((self.prospects.take(origin, text, broken), rest)))
     }
 
-    /// Takes over entries of the old database unchanged. If they are large, returns the id from
-    /// which to continue.
-    fn stored(&mut self, from: u64, to: u64) -> Result<(Vec<u8>, Option<u64>), Failure> {
-        let mut names = Vec::new();
-        let (mut bytes, mut rest) = (0, None);
-        let rulebook = Rulebook::new(self.shared.plan);
-        let snapshot = self.reader.snapshot()?;
-        let open_context = |name: &Name, dn: &str| {
-            self.shared.contexts.open(&self.schema, name, dn, false);
-        };
-        for row in snapshot.entries_range(EntryId(from), EntryId(to)) {
-            let (id, view) = row?;
-            let start = names.len();
-            snapshot.write_name(&view, &mut names)?;
-            let dn = std::str::from_utf8(&names[start..]).unwrap_or_default();
-            let resolved = self.names.resolve(&self.schema, dn);
-            let resolved = resolved.map_err(|reason| {
-                Failure::Configuration(format!("entry {} of the old database: {reason}", id.0))
-            })?;
-            let is_context = view.parent().is_root();
-            if is_context {
-                open_context(&resolved.name, dn);
+    /// Makes prospects of the entries of a piece. Returns its origin and text; `None` if the import
+    /// was stopped.
+    fn given(&mut self, piece: Piece) -> Result<Option<(Origin, Text)>, Failure> {
+        let origin = piece.origin;
+        let (text, offset, done) = match piece.content {
+            Content::Ldif(chunk) => {
+                let done = self.ldif(&chunk.text, chunk.first_line);
+                let text = done.map(|()| Text::Ldif(chunk.text));
+                (format!("{origin}, line"), None, text)
             }
-            let is_config = resolved.name.is_within(&self.shared.plan.catalog.config);
-            let is_initial = is_context && !is_config && view.position() == INITIAL_POSITION;
-            let row_name = row_name(&resolved, is_context);
-            let (schema, builder) = (&self.schema, &mut self.builder);
-            let deleted = self.shared.plan.catalog.deleted_members;
-            let from = (&snapshot, id, &view);
-            let rules = (schema, deleted);
-            let (links, is_built) =
-                stored::links_of(rules, &mut self.names, from, &resolved.rdn, builder)?;
-            match is_built {
-                true => self.preparer.build(row_name, &mut self.builder)?,
-                false => self.preparer.add(row_name, view.bytes())?,
+            Content::Ber {
+                requests,
+                first,
+                offset,
+                bare,
+            } => {
+                let done = self.ber(&requests, first, bare);
+                let text = done.map(|()| Text::Ber { requests, bare });
+                (format!("{origin}, request"), offset, text)
             }
-            bytes += view.bytes().len() + links.len();
-            if !links.is_empty() {
-                self.links.push((self.entries.len(), links));
+            Content::Broken {
+                number,
+                offset,
+                reason,
+            } => {
+                self.prospects.reject(Rejected {
+                    line: number,
+                    at: 0,
+                    reason: format!("{reason}; this input is not read any further"),
+                    text: Vec::new(),
+                });
+                let text = Ok(Text::Names(Vec::new()));
+                (format!("{origin}, request"), Some(offset), text)
             }
-            let prepared = (&self.schema, &self.preparer);
-            let claimed = self
-                .claims
-                .add(rulebook, prepared, &resolved.name, Vec::new());
-            let (claims, ruled) = claimed?;
-            self.entries.push(Prospect {
-                claims,
-                ruled,
-                name: resolved.hash,
-                superior: (!is_context).then_some(resolved.superior),
-                kind: if is_initial {
-                    Kind::Initial
-                } else {
-                    Kind::Kept
-                },
-                place: start..names.len(),
-                line: id.0,
-            });
-            if bytes >= STORED_BYTES && id.0 < to {
-                rest = Some(id.0 + 1);
-                break;
-            }
-        }
-        self.reader.reset();
-        Ok((names, rest))
-    }
-
-    /// Makes a prospect of an entry of the input.
-    pub fn entry(&mut self, read: &Read<'_>, kind: Kind) -> Result<(), Refused> {
-        let resolved = self.names.resolve(&self.schema, read.dn)?;
-        if !resolved.covered {
-            self.enter_context(&resolved, read)?;
-        }
-        let is_context = self.contexts.contains(&resolved.name);
-        self.resolve_attributes(read.values)?;
-        let mut groups = std::mem::take(&mut self.groups);
-        let mut numbers = Vec::new();
-        let mut links = Vec::new();
-        let mut forms = self.shared.keeps_old.then(Forms::default);
-        let added = self.add_naming_values(&resolved, read.values, &mut groups);
-        let added = added.and_then(|mut extras| {
-            if kind == Kind::Imported && !self.rulebook().is_empty() {
-                let given = (read.values, &mut groups, &mut extras);
-                numbers = self.ask_for_numbers(&resolved, given)?;
-            }
-            Ok(extras)
-        });
-        let done = added.and_then(|extras| {
-            self.stamps.next();
-            let mut given = Given {
-                name: &resolved,
-                spelled: if is_context {
-                    read.dn
-                } else {
-                    resolved.spelled
-                },
-                values: read.values,
-                groups: &mut groups,
-                extras,
-                links: &mut links,
-                forms: forms.as_mut(),
-            };
-            let Worker {
-                composer,
-                slots,
-                stamps,
-                builder,
-                schema,
-                ..
-            } = self;
-            let plan = self.shared.plan;
-            Ok(composer.compose(plan, schema, slots, stamps, &mut given, builder)?)
-        });
-        self.groups = groups;
-        self.note(&done?);
-        let row_name = row_name(&resolved, is_context);
-        let built = self.preparer.build(row_name, &mut self.builder);
-        built.map_err(|error| error.to_string())?;
-        let (rulebook, prepared) = (self.rulebook(), (&self.schema, &self.preparer));
-        let claimed = self.claims.add(rulebook, prepared, &resolved.name, numbers);
-        let (claims, ruled) = claimed.map_err(|error| error.to_string())?;
-        self.look_up(&resolved, forms)?;
-        if !links.is_empty() {
-            self.links.push((self.entries.len(), links));
-        }
-        self.entries.push(Prospect {
-            claims,
-            ruled,
-            name: resolved.hash,
-            superior: (!is_context).then_some(resolved.superior),
-            kind,
-            place: read.place.clone(),
-            line: read.line,
-        });
-        Ok(())
-    }
-
-    /// Looks up an input entry, its superior and its members in the old database, if the import
-    /// adds to it.
-    fn look_up(&mut self, resolved: &Resolved<'_>, forms: Option<Forms>) -> Result<(), Refused> {
-        let looked_up = forms.map_or(Ok(()), |forms| self.look_up_in_old(resolved, forms));
-        looked_up.map_err(|error| {
-            self.shared.line.stop(Some(error.into()));
-            Refused::Stopped
-        })
-    }
-
-    fn look_up_in_old(
-        &mut self,
-        resolved: &Resolved<'_>,
-        forms: Forms,
-    ) -> Result<(), store::Error> {
-        let snapshot = self.reader.snapshot()?;
-        let name = &resolved.name;
-        self.known.look_up(&snapshot, name, resolved.hash)?;
-        if self.superior_known != Some(resolved.superior)
-            && let Some(superior) = name.parent()
-        {
-            let above = resolved.superior;
-            self.known.look_up(&snapshot, &superior, above)?;
-            self.superior_known = Some(resolved.superior);
-        }
-        self.known.look_up_all(&snapshot, forms)
-    }
-
-    /// Records whether there are aliases, referrals and subentries.
-    fn note(&self, verdict: &Verdict) {
-        for (is, flag) in [
-            (verdict.is_alias, &self.shared.aliases),
-            (verdict.is_referral, &self.shared.referrals),
-            (verdict.is_subentry, &self.shared.subentries),
-        ] {
-            if is {
-                flag.store(true, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Checks, for the first entry below a superior, that it lies in a naming context, and that the
-    /// context has a base entry.
-    #[cold]
-    fn enter_context(&mut self, resolved: &Resolved<'_>, read: &Read<'_>) -> Result<(), Refused> {
-        let plan = self.shared.plan;
-        if resolved.name.is_within(&plan.catalog.config) {
-            let reason = "the configuration is kept as it is; change it over LDAP";
-            return Err(Refused::Entry(reason.to_owned()));
-        }
-        let contexts = &self.shared.contexts;
-        if !contexts.is_open(&resolved.name) {
-            self.shared.line.wait_for_turn(self.piece)?;
-            let create = plan.options.create_contexts;
-            match contexts.open(&self.schema, &resolved.name, read.dn, create) {
-                Opening::Open => {}
-                Opening::First(depth) => {
-                    self.contexts = contexts.names();
-                    if plan.options.create_superiors {
-                        self.create_superiors(read, depth)?;
+            Content::Made { make, first } => {
+                let mut sink = Sink::new(&mut self.prospects, first);
+                let made = make(&mut sink);
+                let Sink { names, stopped, .. } = sink;
+                let done = match (stopped, made) {
+                    (true, _) => Err(Stopped),
+                    (false, Err(error)) => {
+                        return Err(Failure::Input(format!("{origin}: {error}")));
                     }
+                    (false, Ok(())) => Ok(Text::Names(names)),
+                };
+                (format!("{origin}, entry"), None, done)
+            }
+        };
+        Ok(done.ok().map(|done| (Origin { text, offset }, done)))
+    }
+
+    fn ldif(&mut self, text: &[u8], first_line: u64) -> Result<(), Stopped> {
+        let Worker { prospects, scratch } = self;
+        for record in split_records(text, first_line) {
+            let start = record.text.as_ptr().addr() - text.as_ptr().addr();
+            let place = start..start + record.text.len();
+            let (line, result) = match parse_record(record.text, record.line, scratch) {
+                Ok(
+                    LdifRecord::Entry { dn, attributes } | LdifRecord::Add { dn, attributes, .. },
+                ) => {
+                    let read = Read {
+                        dn,
+                        values: &attributes,
+                        place,
+                        line: record.line,
+                    };
+                    (record.line, prospects.entry(&read, Kind::Imported))
                 }
-                Opening::Outside => return Err(Refused::Entry(contexts.missing(read.dn))),
+                Ok(_) => {
+                    let reason = "expected an entry, got a change; apply it with ldapmodify";
+                    (record.line, Err(Refused::Entry(reason.to_owned())))
+                }
+                Err(error) => (error.line, Err(Refused::Entry(error.message))),
+            };
+            match result {
+                Ok(()) => {}
+                Err(Refused::Stopped) => return Err(Stopped),
+                Err(Refused::Entry(reason)) => prospects.reject(Rejected {
+                    line,
+                    at: start,
+                    reason,
+                    text: record.text.to_vec(),
+                }),
             }
         }
-        self.contexts = contexts.names();
-        let parent_inside = resolved
-            .name
-            .parent()
-            .is_some_and(|it| contexts.is_open(&it));
-        if parent_inside {
-            // Resolved again, because creating superiors has changed the cache.
-            let _ = self.names.resolve(&self.schema, read.dn);
-            self.names.cover();
-        }
         Ok(())
     }
 
-    /// Creates the missing superiors of the first entry of a context, from the context's own entry,
-    /// whose name has `depth` RDNs, downwards.
-    fn create_superiors(&mut self, read: &Read<'_>, depth: usize) -> Result<(), Refused> {
-        for dn in superiors(read.dn, depth) {
-            let classes = classes_for(&dn).iter();
-            let values: Vec<LdifAttribute<'_>> = classes
-                .map(|it| ("objectClass", Cow::Borrowed(it.as_bytes())))
-                .collect();
-            let created = Read {
-                dn: &dn,
-                values: &values,
-                // If it is ever rejected, the text of the entry it was created for is shown.
-                place: read.place.clone(),
-                line: read.line,
+    fn ber(&mut self, requests: &[u8], first: u64, bare: bool) -> Result<(), Stopped> {
+        let mut rest = requests;
+        let mut line = first;
+        while !rest.is_empty() {
+            let start = requests.len() - rest.len();
+            let (request, after) = match read_request(rest, bare) {
+                Ok(read) => read,
+                Err(reason) => {
+                    // The source has found the ends of elements, so the next one can be decoded.
+                    let after = after_element(rest);
+                    self.prospects.reject(Rejected {
+                        line,
+                        at: start,
+                        reason,
+                        text: Vec::new(),
+                    });
+                    rest = after;
+                    line += 1;
+                    continue;
+                }
             };
-            self.entry(&created, Kind::Created)?;
+            rest = after;
+            let values = values_of(&request);
+            let place = start..requests.len() - rest.len();
+            let read = Read {
+                dn: request.entry,
+                values: &values,
+                place,
+                line,
+            };
+            match self.prospects.entry(&read, Kind::Imported) {
+                Ok(()) => {}
+                Err(Refused::Stopped) => return Err(Stopped),
+                Err(Refused::Entry(reason)) => {
+                    let text = rejects::ldif(request.entry, &values);
+                    self.prospects.reject(Rejected {
+                        line,
+                        at: start,
+                        reason,
+                        text,
+                    });
+                }
+            }
+            line += 1;
         }
         Ok(())
-    }
-}
-
-/// The key under which the store keeps an entry's name.
-fn row_name<'n>(resolved: &'n Resolved<'_>, is_context: bool) -> &'n [u8] {
-    if is_context {
-        resolved.name.bytes()
-    } else {
-        &resolved.rdn.normal
     }
 }

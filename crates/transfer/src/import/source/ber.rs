@@ -1,8 +1,10 @@
 //! Streams of add requests in BER.
 
 use protocol::ber::{OCTET_STRING, PartialAttribute, Reader, SEQUENCE};
+use protocol::ldif::LdifAttribute;
 use protocol::{AddRequest, DecodeError, DecodeLimits, Message, Request};
 use state::stop::Failure;
+use std::borrow::Cow;
 use std::io::Read;
 
 /// Maximum length of a request in bytes; a longer one ends its stream, as a record of LDIF does.
@@ -188,6 +190,17 @@ pub(crate) fn read_request(bytes: &[u8], bare: bool) -> Result<(AddRequest<'_>, 
         Request::Add(request) => Ok((request, rest)),
         _ => Err("expected an add request, got another one".to_owned()),
     }
+}
+
+/// The attributes of a request as single values, in order.
+pub(crate) fn values_of<'r>(request: &AddRequest<'r>) -> Vec<LdifAttribute<'r>> {
+    let attributes = request.attributes.iter();
+    attributes
+        .flat_map(|it| {
+            let values = it.values.iter();
+            values.map(move |value| (it.description, Cow::Borrowed(value)))
+        })
+        .collect()
 }
 
 /// Decodes a bare AddRequest.

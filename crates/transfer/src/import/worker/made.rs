@@ -1,13 +1,14 @@
-//! Collects entries made by the thread that imports them.
+//! Entries that a generator makes while the worker waits for them.
 
-use super::source::EntrySink;
-use super::work::{Kind, Rejected};
-use super::worker::{Read, Refused, Worker};
+use super::prospects::Prospects;
+use crate::import::rejects;
+use crate::import::source::EntrySink;
+use crate::import::work::{Kind, Read, Refused, Rejected};
 use std::borrow::Cow;
 
-/// Collects a made entry until it is complete.
+/// Collects a made entry until it is complete, and makes a prospect of it.
 pub(super) struct Sink<'w, 's> {
-    worker: &'w mut Worker<'s>,
+    prospects: &'w mut Prospects<'s>,
     /// Names of all entries.
     pub names: Vec<u8>,
     start: usize,
@@ -20,9 +21,9 @@ pub(super) struct Sink<'w, 's> {
 }
 
 impl<'w, 's> Sink<'w, 's> {
-    pub fn new(worker: &'w mut Worker<'s>, first: u64) -> Sink<'w, 's> {
+    pub fn new(prospects: &'w mut Prospects<'s>, first: u64) -> Sink<'w, 's> {
         Sink {
-            worker,
+            prospects,
             names: Vec::new(),
             start: 0,
             line: first,
@@ -67,11 +68,11 @@ impl EntrySink for Sink<'_, '_> {
         };
         let line = self.line;
         self.line += 1;
-        match self.worker.entry(&read, Kind::Imported) {
+        match self.prospects.entry(&read, Kind::Imported) {
             Ok(()) => Ok(()),
             Err(Refused::Entry(reason)) => {
-                let text = super::rejects::ldif(dn, &values);
-                self.worker.rejected.push(Rejected {
+                let text = rejects::ldif(dn, &values);
+                self.prospects.reject(Rejected {
                     line,
                     at: 0,
                     reason,
