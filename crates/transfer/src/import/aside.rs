@@ -1,7 +1,7 @@
 //! A file for entries that come before their superior: a whole input may be upside down. They take
 //! no memory; after the input the file is read as many times as needed.
 
-use super::kept;
+use super::checkpoint::{self, FileState};
 use super::rulebook::Ruled;
 use state::stop::Failure;
 use std::fs::File;
@@ -50,24 +50,27 @@ impl Aside {
         }
     }
 
-    /// Syncs the file, so that it outlives the process. Returns the number of entries and bytes.
-    pub fn keep(&mut self) -> Result<(u64, u64), Failure> {
+    /// Syncs the file, so that it outlives the process.
+    pub fn sync(&mut self) -> Result<FileState, Failure> {
         let Some(file) = &mut self.file else {
-            return Ok((0, 0));
+            return Ok(FileState::default());
         };
-        let bytes = kept::keep(file).map_err(|error| failed("syncing", error))?;
-        Ok((self.count, bytes))
+        let bytes = checkpoint::sync(file).map_err(|error| failed("syncing", error))?;
+        Ok(FileState {
+            entries: self.count,
+            bytes,
+        })
     }
 
-    /// Continues with an existing file.
-    pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Aside, Failure> {
+    /// Continues the file of a checkpoint.
+    pub fn resume(path: &Path, state: FileState) -> Result<Aside, Failure> {
         let mut aside = Aside::new(path);
-        if count > 0 {
+        if state.entries > 0 {
             let opened = File::options().write(true).open(path);
-            let file = opened.and_then(|file| kept::resume(file, bytes));
+            let file = opened.and_then(|file| checkpoint::continue_at(file, state.bytes));
             let file = file.map_err(|error| failed("reading", error))?;
             aside.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
-            aside.count = count;
+            aside.count = state.entries;
         }
         Ok(aside)
     }
@@ -221,7 +224,7 @@ mod tests {
         }
         assert_eq!(aside.count(), 256);
         // Entries appended after a checkpoint are appended again.
-        let kept = aside.keep().expect("synced");
+        let kept = aside.sync().expect("synced");
         aside.put(&entry(7)).expect("written");
         drop(aside);
         let aside = Aside::resume(&path, kept).expect("opened");

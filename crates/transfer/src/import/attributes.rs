@@ -1,9 +1,44 @@
-//! Attribute descriptions of an import, each resolved once.
+//! Attribute descriptions of an import: each worker resolves a description once, and the import
+//! assigns numbers to new ones.
 
-use super::schema_in_use::SchemaInUse;
-use schema::{AttributeNumber, Schema, TypeId};
+use schema::{AttributeNumber, Description, Schema, TypeId};
 use state::catalog::Catalog;
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The newest schema of an import, whose dictionary grows while entries are read. Attribute numbers
+/// are assigned in the order of the input, so that equal inputs make equal databases: a worker
+/// requests a new one when all earlier pieces are finished.
+#[derive(Debug)]
+pub(super) struct GrowingSchema {
+    newest: Mutex<Schema>,
+}
+
+impl GrowingSchema {
+    pub fn new(schema: Schema) -> GrowingSchema {
+        GrowingSchema {
+            newest: Mutex::new(schema),
+        }
+    }
+
+    /// The schema with all numbers assigned so far.
+    pub fn newest(&self) -> Schema {
+        self.newest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The number of a description, assigned now if it has none, and the schema that has it.
+    pub fn number(&self, description: &Description) -> Result<(Schema, AttributeNumber), String> {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let (schema, number, _) = newest
+            .with_number(description)
+            .map_err(|error| error.to_string())?;
+        newest.clone_from(&schema);
+        Ok((schema, number))
+    }
+}
 
 /// Treatment of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +130,7 @@ impl Slots {
     pub fn add(
         &mut self,
         catalog: &Catalog,
-        in_use: &SchemaInUse,
+        growing: &GrowingSchema,
         schema: &Schema,
         given: &str,
     ) -> Result<(usize, Option<Schema>), String> {
@@ -107,7 +142,7 @@ impl Slots {
             _ if role == Role::Computed => (AttributeNumber(0), None),
             Some(number) => (number, None),
             None => {
-                let (newer, number) = in_use.number(&description)?;
+                let (newer, number) = growing.number(&description)?;
                 (number, Some(newer))
             }
         };

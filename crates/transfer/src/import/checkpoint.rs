@@ -1,11 +1,12 @@
 //! Checkpoints of an import: data for resuming after an interrupt or crash, in files of the new
-//! database's folder.
+//! database's folder. Of files that grow during the import, the bytes up to the checkpoint count;
+//! later ones are cut off when the import resumes.
 
 use super::plan::Plan;
 use schema::{AttributeNumber, DictionaryRow};
 use state::stop::Failure;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use store::private;
 use store::{FieldReader, Fields};
@@ -49,7 +50,7 @@ impl Saved {
     pub fn read(folder: &Path) -> Result<Option<Saved>, Failure> {
         let bytes = match std::fs::read(folder.join(FILE)) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Failure::file("reading the import's checkpoint", error)),
         };
         let content = bytes.split_last_chunk::<8>().and_then(|(content, sum)| {
@@ -139,6 +140,43 @@ impl Saved {
             loader: fields.string()?.to_vec(),
         })
     }
+}
+
+/// State of a file of entries at a checkpoint.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FileState {
+    /// Number of entries; if it is 0, there is no file.
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+impl FileState {
+    pub fn encode(self, fields: &mut Fields) {
+        fields.number(self.entries);
+        fields.number(self.bytes);
+    }
+
+    pub fn decode(fields: &mut FieldReader<'_>) -> Result<FileState, store::Error> {
+        Ok(FileState {
+            entries: fields.number()?,
+            bytes: fields.number()?,
+        })
+    }
+}
+
+/// Syncs a file, so that it outlives the process; returns its length in bytes.
+pub(super) fn sync(file: &mut BufWriter<File>) -> io::Result<u64> {
+    file.flush()?;
+    let file = file.get_ref();
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+/// Cuts a file off at its length of a checkpoint, and continues there.
+pub(super) fn continue_at(mut file: File, bytes: u64) -> io::Result<File> {
+    file.set_len(bytes)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(file)
 }
 
 /// Whether a folder has a checkpoint and its database.

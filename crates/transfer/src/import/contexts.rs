@@ -91,7 +91,7 @@ impl Contexts {
     }
 
     /// All contexts, for a checkpoint.
-    pub fn keep(&self) -> Vec<SavedContext> {
+    pub fn save(&self) -> Vec<SavedContext> {
         self.with(|state| {
             let saved = state.known.iter().map(|it| SavedContext {
                 spelled: it.spelled.clone(),

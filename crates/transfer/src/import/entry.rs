@@ -3,7 +3,7 @@
 use super::attributes::{MADE, Role, STRUCTURAL, Slots};
 use super::grouping::{Group, Grouped};
 use super::known::Forms;
-use super::links;
+use super::links::{self, LinkAttribute};
 use super::names::Resolved;
 use super::plan::Plan;
 use super::stamps::Stamps;
@@ -69,13 +69,22 @@ impl Composer {
             if let Role::Made(which) = slot.role {
                 given[which] = true;
             }
-            let kind = (slot.type_id, slot.number);
-            if links::is_linked(schema, kind, &entry.name.rdn, || grouped.count(at)) {
+            let attribute = LinkAttribute {
+                type_id: slot.type_id,
+                number: slot.number,
+            };
+            if attribute.is_linked(schema, &entry.name.rdn, || grouped.count(at)) {
                 let values = grouped.of(at);
                 // Sized beforehand: a growing buffer would take twice the memory of a large group.
                 let bytes = values.clone().map(|it| it.len() + links::VALUE_BYTES);
                 entry.links.reserve(bytes.sum());
-                links::put(schema, kind, values, &mut entry.links, entry.forms.as_mut());
+                links::put(
+                    schema,
+                    attribute,
+                    values,
+                    &mut entry.links,
+                    entry.forms.as_mut(),
+                );
             } else if slot.role == STRUCTURAL && verdict.structural.is_some() {
                 // The given class may follow other rules, or be older than a change of the classes.
                 let class = verdict.structural.iter().map(|it| it.as_bytes());

@@ -1,30 +1,55 @@
-//! Holders of values and counters of numbers, decided in the order of the import.
+//! Holders of values under rules and counters of numbers, decided in the order of the import.
 
-use super::rulebook::{Claim, Look, Rulebook, key};
+use super::rulebook::{Claim, Look, Rulebook, Ruled, key};
 use super::table::NameTable;
 use schema::Schema;
-use state::execute::{counter_key, exhausted};
+use state::execute::{counter_key, exhausted, held};
 use state::rules::NumberRange;
 use state::stop::Failure;
 use std::path::Path;
-use store::{EntryId, FieldReader, Fields, Snapshot};
+use store::{EntryId, EntryView, FieldReader, Fields, Snapshot};
 
 /// Known holders of values under rules: 16 bytes each, and space to grow.
-#[derive(Debug)]
-pub(super) struct Holders {
+pub(super) struct Holders<'p> {
+    rulebook: Rulebook<'p>,
     held: NameTable,
-    /// For each rule of numbers and each of its ranges: the counter's key, and the last number
-    /// given.
-    counters: Vec<Vec<(Vec<u8>, Option<u128>)>>,
+    /// The counter of each range of each rule of numbers.
+    counters: Vec<Vec<Counter>>,
+    scratch: Vec<u8>,
 }
 
-impl Holders {
-    /// Continues with the counters of the old database.
+/// The counter of a range of numbers.
+#[derive(Debug)]
+struct Counter {
+    /// Its key in the database.
+    key: Vec<u8>,
+    /// The last number given; `None` if none was.
+    last: Option<u128>,
+}
+
+/// A value that another entry holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Conflict {
+    /// Key of the claim.
+    key: u128,
+    pub holder: EntryId,
+}
+
+/// A number given from a range of a rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GivenNumber {
+    rule: u16,
+    range: usize,
+    pub number: u128,
+}
+
+impl<'p> Holders<'p> {
+    /// No holders, and the counters of the old database.
     pub fn new(
-        rulebook: Rulebook<'_>,
+        rulebook: Rulebook<'p>,
         schema: &Schema,
         old: &Snapshot<'_>,
-    ) -> Result<Holders, store::Error> {
+    ) -> Result<Holders<'p>, store::Error> {
         let mut counters = Vec::new();
         for at in 0..rulebook.numbers_count() {
             let rule = rulebook.numbers(at);
@@ -34,24 +59,26 @@ impl Holders {
                 let key = counter_key(attribute, range);
                 let last = old.meta(&key)?;
                 let last = last.and_then(|it| Some(u128::from_be_bytes(*it.first_chunk()?)));
-                of_rule.push((key, last));
+                of_rule.push(Counter { key, last });
             }
             counters.push(of_rule);
         }
         Ok(Holders {
+            rulebook,
             held: NameTable::new(),
             counters,
+            scratch: Vec::new(),
         })
     }
 
-    /// Writes the state to a checkpoint, the values to a file of their own.
-    pub fn keep(&self, path: &Path, fields: &mut Fields) -> std::io::Result<()> {
+    /// Writes the state to a checkpoint, the held values to a file of their own.
+    pub fn save(&self, path: &Path, fields: &mut Fields) -> std::io::Result<()> {
         let (count, checksum) = self.held.save(path)?;
         fields.number(count);
         fields.number(checksum);
-        for (_, last) in self.counters.iter().flatten() {
-            fields.number(u64::from(last.is_some()));
-            fields.wide(last.unwrap_or_default());
+        for counter in self.counters.iter().flatten() {
+            fields.number(u64::from(counter.last.is_some()));
+            fields.wide(counter.last.unwrap_or_default());
         }
         Ok(())
     }
@@ -61,19 +88,65 @@ impl Holders {
         let (count, checksum) = (fields.number()?, fields.number()?);
         let held = NameTable::load(path, count, checksum);
         self.held = held.map_err(|error| Failure::file("reading values held", error))?;
-        for (_, last) in self.counters.iter_mut().flatten() {
+        for counter in self.counters.iter_mut().flatten() {
             let is_known = fields.number()? != 0;
-            *last = Some(fields.wide()?).filter(|_| is_known);
+            counter.last = Some(fields.wide()?).filter(|_| is_known);
         }
         Ok(())
     }
 
-    /// The first value that another entry holds, and that entry; `None` if there is none.
-    pub fn conflict(&self, claims: &[Claim], own: Option<EntryId>) -> Option<(u128, EntryId)> {
+    /// The rules that decide about values.
+    pub fn rulebook(&self) -> Rulebook<'p> {
+        self.rulebook
+    }
+
+    /// The claims of an entry under these unique rules.
+    pub fn claims_of(
+        &mut self,
+        schema: &Schema,
+        unique: &[u16],
+        row: &[u8],
+    ) -> Result<Vec<Claim>, store::Error> {
+        let mut claims = Vec::new();
+        if self.rulebook.is_empty() {
+            return Ok(claims);
+        }
+        let (view, scratch) = (EntryView::new(row)?, &mut self.scratch);
+        let mut add = |claim, _, _: &[u8]| claims.push(claim);
+        self.rulebook
+            .each_claim(schema, unique, &view, scratch, &mut add);
+        Ok(claims)
+    }
+
+    /// The first claimed value that another entry than `own` holds; `None` if there is none.
+    pub fn conflict(&self, claims: &[Claim], own: Option<EntryId>) -> Option<Conflict> {
         claims.iter().filter(|it| it.alone).find_map(|claim| {
-            let holder = self.held.get(claim.key)?;
-            (Some(holder) != own).then_some((claim.key, holder))
+            let key = claim.key;
+            let holder = self.held.get(key)?;
+            (Some(holder) != own).then_some(Conflict { key, holder })
         })
+    }
+
+    /// The reason for refusing an entry because of a conflict. `name` is the holder's name.
+    #[cold]
+    pub fn reason(
+        &mut self,
+        schema: &Schema,
+        unique: &[u16],
+        row: &[u8],
+        conflict: Conflict,
+        name: &str,
+    ) -> Result<String, store::Error> {
+        let mut reason = None;
+        let mut find = |claim: Claim, of, value: &[u8]| {
+            if claim.key == conflict.key && claim.alone {
+                reason = Some(held(schema.type_of(of).name(), value, name));
+            }
+        };
+        let (view, scratch) = (EntryView::new(row)?, &mut self.scratch);
+        self.rulebook
+            .each_claim(schema, unique, &view, scratch, &mut find);
+        Ok(reason.unwrap_or_else(|| format!("a value is held by \"{name}\"")))
     }
 
     /// Records an appended entry as holder of its values.
@@ -85,22 +158,23 @@ impl Holders {
         }
     }
 
-    /// The next number of a rule for an entry under these unique rules; it is held by no entry and
-    /// was never given. The caller must call [`give`](Holders::give) if it uses the number.
+    /// The next number of a rule for an entry under these rules; it is held by no entry and was
+    /// never given. The caller must call [`give`](Holders::give) if it uses the number.
     pub fn next_number(
-        &self,
-        rulebook: Rulebook<'_>,
+        &mut self,
         schema: &Schema,
-        (rule, unique): (u16, &[u16]),
-        scratch: &mut Vec<u8>,
-    ) -> Result<Given, String> {
-        let numbers = rulebook.numbers(rule);
-        let counters = &self.counters[usize::from(rule)];
-        let looks = rulebook.looks_for(schema, numbers.type_id, unique);
-        for (range, (of, (_, last))) in numbers.ranges.iter().zip(counters).enumerate() {
-            let last = self.past_held(schema, (&looks, of), *last, scratch);
+        rule: u16,
+        ruled: &Ruled,
+    ) -> Result<GivenNumber, String> {
+        let numbers = self.rulebook.numbers(rule);
+        let looks = self
+            .rulebook
+            .looks_for(schema, numbers.type_id, &ruled.unique);
+        for (range, of) in numbers.ranges.iter().enumerate() {
+            let last = self.counters[usize::from(rule)][range].last;
+            let last = self.past_held(schema, &looks, of, last);
             if let Some(number) = after(last, of) {
-                return Ok(Given {
+                return Ok(GivenNumber {
                     rule,
                     range,
                     number,
@@ -112,30 +186,30 @@ impl Holders {
 
     /// Counts numbers held by imported entries as given, as far as they directly follow a range's
     /// counter. The next number stays the same, and is found without testing each.
-    pub fn count_held(&mut self, rulebook: Rulebook<'_>, schema: &Schema, scratch: &mut Vec<u8>) {
-        let mut counters = std::mem::take(&mut self.counters);
-        for (rule, counters) in (0..).zip(&mut counters) {
-            let numbers = rulebook.numbers(rule);
-            let looks = rulebook.looks_for(schema, numbers.type_id, &[]);
-            for (of, (_, last)) in numbers.ranges.iter().zip(counters) {
-                *last = self.past_held(schema, (&looks, of), *last, scratch);
+    pub fn count_held(&mut self, schema: &Schema) {
+        for rule in 0..self.rulebook.numbers_count() {
+            let numbers = self.rulebook.numbers(rule);
+            let looks = self.rulebook.looks_for(schema, numbers.type_id, &[]);
+            for (range, of) in numbers.ranges.iter().enumerate() {
+                let last = self.counters[usize::from(rule)][range].last;
+                let last = self.past_held(schema, &looks, of, last);
+                self.counters[usize::from(rule)][range].last = last;
             }
         }
-        self.counters = counters;
     }
 
     /// The number of a range before the next free one, or before the end of the range.
     fn past_held(
-        &self,
+        &mut self,
         schema: &Schema,
-        (looks, of): (&[Look], &NumberRange),
+        looks: &[Look],
+        of: &NumberRange,
         mut last: Option<u128>,
-        scratch: &mut Vec<u8>,
     ) -> Option<u128> {
         while let Some(number) = after(last, of) {
             let text = number.to_string();
-            let mut keys = looks.iter();
-            let is_held = keys.any(|(unique, type_id)| {
+            let scratch = &mut self.scratch;
+            let is_held = looks.iter().any(|(unique, type_id)| {
                 let key = key(schema, *unique, *type_id, text.as_bytes(), scratch);
                 key.is_some_and(|key| self.held.get(key).is_some())
             });
@@ -148,14 +222,14 @@ impl Holders {
     }
 
     /// Records a number as given.
-    pub fn give(&mut self, given: &Given) {
-        self.counters[usize::from(given.rule)][given.range].1 = Some(given.number);
+    pub fn give(&mut self, given: &GivenNumber) {
+        self.counters[usize::from(given.rule)][given.range].last = Some(given.number);
     }
 
-    /// The counters to store in the new database.
+    /// The counters to store in the new database: their keys, and the last number of each.
     pub fn counters(&self) -> impl Iterator<Item = (&[u8], u128)> {
         let counters = self.counters.iter().flatten();
-        counters.filter_map(|(key, last)| Some((key.as_slice(), (*last)?)))
+        counters.filter_map(|it| Some((it.key.as_slice(), it.last?)))
     }
 }
 
@@ -166,12 +240,4 @@ fn after(last: Option<u128>, of: &NumberRange) -> Option<u128> {
         None => of.low,
     };
     (next <= of.high).then_some(next)
-}
-
-/// A number given from a range of a rule.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Given {
-    pub rule: u16,
-    range: usize,
-    pub number: u128,
 }

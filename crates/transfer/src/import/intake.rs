@@ -128,19 +128,19 @@ impl<'s> Intake<'s> {
     /// Waits until all tasks given out are done and stored, giving out none meanwhile. False if
     /// the import was stopped.
     fn pause(&self, state: &mut State) -> bool {
-        let (kept, is_kept) = channel();
+        let (written, is_written) = channel();
         let number = state.numbers;
         state.numbers += 1;
         let pause = Pause {
             pieces: state.pieces,
             stamps: self.shared.first_stamp + state.numbers,
-            kept,
+            written,
         };
         let put = self.shared.line.put(number, Item::Checkpoint(pause), 0);
-        let is_kept = put.is_ok() && is_kept.recv().is_ok();
-        state.has_checkpoint |= is_kept;
+        let is_written = put.is_ok() && is_written.recv().is_ok();
+        state.has_checkpoint |= is_written;
         state.last = Instant::now();
-        is_kept
+        is_written
     }
 
     /// Number of stamps used by this import and an interrupted one before it.

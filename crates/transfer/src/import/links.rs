@@ -1,36 +1,38 @@
-//! Values that become links (docs/adr/0021). The entry that a value names is certain when all
-//! entries have ids, so values wait in a file: as an id if the entry was appended already, else as
-//! text with the hash of the name.
-//!
-//! A worker makes a *block* of an entry's values; the file has a record for each block.
+//! Blocks of values that become links (docs/adr/0021). A worker makes the block of an entry: for
+//! each attribute its number, the count of its values, and each value with the hash of the name
+//! that it is. The entry that a value names is certain when all entries have ids (`members.rs`).
 
-use super::kept;
 use super::known::Forms;
-use super::names::hash;
-use super::table::NameTable;
-use super::target::Target;
+use super::names::{Names, hash};
 use schema::{AttributeNumber, Name, ResolvedRdn, Schema, TypeId};
 use state::catalog::DeletedMembers;
 use state::stop::Failure;
 use state::stored_form::member_form;
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use store::private;
-use store::{EntryId, EntryView, Snapshot, becomes_links, is_linked_type};
+use store::{EntryBuilder, EntryId, EntryView, Snapshot, StoredAttribute};
+use store::{becomes_links, is_linked_type};
 
-/// Whether this number of values of a type become links in an entry with this RDN.
-pub(super) fn is_linked(
-    schema: &Schema,
-    (type_id, number): (TypeId, AttributeNumber),
-    rdn: &ResolvedRdn,
-    count: impl FnOnce() -> usize,
-) -> bool {
-    is_linked_type(schema, type_id)
-        && becomes_links(schema, type_id, count())
-        && schema.known(number).is_some_and(|it| it.base == number)
-        && !rdn.values.iter().any(|(it, _)| it.type_id == type_id)
+/// An attribute whose values may become links.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkAttribute {
+    pub type_id: TypeId,
+    pub number: AttributeNumber,
+}
+
+impl LinkAttribute {
+    /// Whether this number of values become links in an entry with this RDN.
+    pub fn is_linked(
+        self,
+        schema: &Schema,
+        rdn: &ResolvedRdn,
+        count: impl FnOnce() -> usize,
+    ) -> bool {
+        is_linked_type(schema, self.type_id)
+            && becomes_links(schema, self.type_id, count())
+            && schema
+                .known(self.number)
+                .is_some_and(|it| it.base == self.number)
+            && !rdn.values.iter().any(|(it, _)| it.type_id == self.type_id)
+    }
 }
 
 /// Bytes of a value in a block besides its text: the hash and the length.
@@ -40,16 +42,16 @@ pub(super) const VALUE_BYTES: usize = 20;
 /// to be looked up.
 pub(super) fn put<'v>(
     schema: &Schema,
-    (type_id, number): (TypeId, AttributeNumber),
+    attribute: LinkAttribute,
     values: impl Iterator<Item = &'v [u8]>,
     block: &mut Vec<u8>,
     mut forms: Option<&mut Forms>,
 ) {
-    let at = begin(number, block);
+    let at = begin(attribute.number, block);
     let mut form = Vec::new();
     let mut count = 0_u64;
     for value in values {
-        member_form(schema, type_id, value, &mut form);
+        member_form(schema, attribute.type_id, value, &mut form);
         let hash = hash(&Name::from_bytes(&form));
         if let Some(forms) = &mut forms {
             forms.add(&form, hash);
@@ -60,50 +62,105 @@ pub(super) fn put<'v>(
     block[at..at + 8].copy_from_slice(&count.to_le_bytes());
 }
 
-/// Callback that appends the name of an entry and returns its hash.
-pub(super) type NameOf<'n> = dyn FnMut(&EntryView<'_>, &mut Vec<u8>) -> Result<u128, Failure> + 'n;
+/// An entry of the old database.
+pub(super) struct StoredEntry<'e> {
+    pub snapshot: &'e Snapshot<'e>,
+    pub id: EntryId,
+    pub view: &'e EntryView<'e>,
+    pub rdn: &'e ResolvedRdn,
+}
 
-/// Appends the links of an entry of the old database to a block. Detached members are kept as texts
-/// if the directory keeps deleted members.
-pub(super) fn put_stored(
-    (schema, deleted): (&Schema, DeletedMembers),
-    snapshot: &Snapshot<'_>,
-    id: EntryId,
-    name_of: &mut NameOf<'_>,
-    block: &mut Vec<u8>,
-) -> Result<(), Failure> {
-    let mut form = Vec::new();
-    let mut value = Vec::new();
-    for set in snapshot.linked_sets(id)? {
-        let Some(known) = schema.known(set.number) else {
-            continue;
-        };
-        let at = begin(set.number, block);
-        let mut count = 0_u64;
-        for member in snapshot.members_after(set.set, EntryId::ROOT)? {
-            let member = member?;
-            value.clear();
-            let hash = match (snapshot.entry(member)?, snapshot.text(member)?) {
-                (Some(view), _) => name_of(&view, &mut value)?,
-                (None, Some(text)) => {
-                    value.extend_from_slice(text);
-                    member_form(schema, known.type_id, text, &mut form);
-                    hash(&Name::from_bytes(&form))
-                }
-                (None, None) if deleted == DeletedMembers::Keep => {
-                    match snapshot.stored_entry(member)? {
-                        Some(view) => name_of(&view, &mut value)?,
-                        None => continue,
-                    }
-                }
-                (None, None) => continue,
-            };
-            put_value(hash, &value, block);
-            count += 1;
+impl StoredEntry<'_> {
+    /// The block of the entry's links, because ids change in the new database. Values stored in the
+    /// row before there were links become links too; the flag then says that the builder holds the
+    /// row without them. Detached members are kept as texts if the directory keeps deleted members.
+    pub fn links(
+        &self,
+        schema: &Schema,
+        deleted: DeletedMembers,
+        names: &mut Names,
+        builder: &mut EntryBuilder,
+    ) -> Result<(Vec<u8>, bool), Failure> {
+        let mut block = Vec::new();
+        let view = self.view;
+        if view.has_links() {
+            self.put_links(schema, deleted, names, &mut block)?;
         }
-        block[at..at + 8].copy_from_slice(&count.to_le_bytes());
+        let linked = |it: &StoredAttribute<'_>| {
+            let attribute = LinkAttribute {
+                type_id: schema.known(it.number)?.type_id,
+                number: it.number,
+            };
+            let count = || it.values().into_iter().count();
+            let is_linked = attribute.is_linked(schema, self.rdn, count);
+            is_linked.then_some(attribute)
+        };
+        if view.attributes().all(|it| linked(&it).is_none()) {
+            return Ok((block, false));
+        }
+        let user = view.user_attributes().as_ptr_range();
+        builder.start(view.parent(), view.rdn(), view.position());
+        builder.set_links(true);
+        for stored in view.attributes() {
+            if let Some(attribute) = linked(&stored) {
+                let values = stored.values();
+                put(schema, attribute, values.into_iter(), &mut block, None);
+            } else {
+                let is_user = user.contains(&stored.encoded.as_ptr());
+                builder.copy(&stored, !is_user);
+            }
+        }
+        Ok((block, true))
     }
-    Ok(())
+
+    /// Appends the members of all attributes to a block.
+    fn put_links(
+        &self,
+        schema: &Schema,
+        deleted: DeletedMembers,
+        names: &mut Names,
+        block: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let snapshot = self.snapshot;
+        let mut put_name = |view: &EntryView<'_>, out: &mut Vec<u8>| {
+            snapshot.write_name(view, out)?;
+            let dn = std::str::from_utf8(out).unwrap_or_default();
+            let resolved = names.resolve(schema, dn).map_err(Failure::Configuration)?;
+            Ok::<u128, Failure>(resolved.hash)
+        };
+        let mut form = Vec::new();
+        let mut value = Vec::new();
+        for set in snapshot.linked_sets(self.id)? {
+            let Some(known) = schema.known(set.number) else {
+                continue;
+            };
+            let at = begin(set.number, block);
+            let mut count = 0_u64;
+            for member in snapshot.members_after(set.set, EntryId::ROOT)? {
+                let member = member?;
+                value.clear();
+                let hash = match (snapshot.entry(member)?, snapshot.text(member)?) {
+                    (Some(view), _) => put_name(&view, &mut value)?,
+                    (None, Some(text)) => {
+                        value.extend_from_slice(text);
+                        member_form(schema, known.type_id, text, &mut form);
+                        hash(&Name::from_bytes(&form))
+                    }
+                    (None, None) if deleted == DeletedMembers::Keep => {
+                        match snapshot.stored_entry(member)? {
+                            Some(view) => put_name(&view, &mut value)?,
+                            None => continue,
+                        }
+                    }
+                    (None, None) => continue,
+                };
+                put_value(hash, &value, block);
+                count += 1;
+            }
+            block[at..at + 8].copy_from_slice(&count.to_le_bytes());
+        }
+        Ok(())
+    }
 }
 
 /// Begins an attribute; returns the offset for the number of its values.
@@ -118,171 +175,4 @@ fn put_value(hash: u128, value: &[u8], block: &mut Vec<u8>) {
     block.extend_from_slice(&hash.to_le_bytes());
     block.extend_from_slice(&(value.len() as u32).to_le_bytes());
     block.extend_from_slice(value);
-}
-
-/// The file of waiting values.
-pub(super) struct Waiting {
-    path: PathBuf,
-    file: Option<BufWriter<File>>,
-}
-
-/// Bytes written or read at once.
-const BUFFER_BYTES: usize = 1 << 20;
-
-impl Waiting {
-    /// Uses a file in this folder, which is created with the first value.
-    pub fn new(folder: &Path) -> Waiting {
-        Waiting {
-            path: folder.join("links"),
-            file: None,
-        }
-    }
-
-    /// Syncs the file, so that it outlives the process; returns its length in bytes.
-    pub fn keep(&mut self) -> Result<u64, Failure> {
-        let Some(file) = &mut self.file else {
-            return Ok(0);
-        };
-        kept::keep(file).map_err(failed)
-    }
-
-    /// Continues with an existing file.
-    pub fn resume(folder: &Path, bytes: u64) -> Result<Waiting, Failure> {
-        let mut waiting = Waiting::new(folder);
-        if bytes > 0 {
-            let mut options = File::options();
-            let opened = options.read(true).write(true).open(&waiting.path);
-            let file = opened.and_then(|file| kept::resume(file, bytes));
-            let file = file.map_err(failed)?;
-            waiting.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
-        }
-        Ok(waiting)
-    }
-
-    /// Appends the block of an entry.
-    pub fn add(&mut self, id: EntryId, block: &[u8], names: &NameTable) -> Result<(), Failure> {
-        if self.file.is_none() {
-            let mut options = private::options();
-            let options = options.read(true).write(true).truncate(true);
-            let file = options.open(&self.path).map_err(failed)?;
-            self.file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
-        }
-        let Some(file) = &mut self.file else {
-            return Ok(());
-        };
-        copy_resolved(id, block, names, file).map_err(failed)
-    }
-
-    /// Passes all values to the target, now that every entry has its id; stops if `check` fails.
-    pub fn finish(
-        self,
-        target: &mut Target<'_>,
-        names: &NameTable,
-        schema: &Schema,
-        check: &dyn Fn() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let Some(file) = self.file else { return Ok(()) };
-        let mut file = file
-            .into_inner()
-            .map_err(|error| failed(error.into_error()))?;
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut input = BufReader::with_capacity(BUFFER_BYTES, file);
-        let mut texts: HashMap<u128, EntryId> = HashMap::new();
-        let mut members = Vec::new();
-        let (mut text, mut form) = (Vec::new(), Vec::new());
-        while let Some((id, number, count)) = read_head(&mut input).map_err(failed)? {
-            check()?;
-            members.clear();
-            for _ in 0..count {
-                let mut word = [0; 8];
-                input.read_exact(&mut word).map_err(failed)?;
-                let known = EntryId(u64::from_le_bytes(word));
-                if !known.is_root() {
-                    members.push(known);
-                    continue;
-                }
-                let hash = read_text(&mut input, &mut text).map_err(failed)?;
-                if let Some(named) = names.get(hash) {
-                    members.push(named);
-                    continue;
-                }
-                if let Some(known) = schema.known(number) {
-                    member_form(schema, known.type_id, &text, &mut form);
-                }
-                let id = match texts.get(&hash) {
-                    Some(id) => *id,
-                    None => target.add_text(&text, &form)?,
-                };
-                texts.insert(hash, id);
-                members.push(id);
-            }
-            target.add_links(id, number, &mut members)?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes a block as records, one for each attribute.
-fn copy_resolved(
-    id: EntryId,
-    block: &[u8],
-    names: &NameTable,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    let mut input = block;
-    while !input.is_empty() {
-        let (mut number, mut count) = ([0; 2], [0; 8]);
-        input.read_exact(&mut number)?;
-        input.read_exact(&mut count)?;
-        out.write_all(&id.0.to_le_bytes())?;
-        out.write_all(&number)?;
-        out.write_all(&count)?;
-        for _ in 0..u64::from_le_bytes(count) {
-            let (mut hash, mut length) = ([0; 16], [0; 4]);
-            input.read_exact(&mut hash)?;
-            input.read_exact(&mut length)?;
-            let (value, rest) = input.split_at(u32::from_le_bytes(length) as usize);
-            input = rest;
-            let known = names
-                .get(u128::from_le_bytes(hash))
-                .unwrap_or(EntryId::ROOT);
-            out.write_all(&known.0.to_le_bytes())?;
-            if known.is_root() {
-                out.write_all(&hash)?;
-                out.write_all(&length)?;
-                out.write_all(value)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Entry, attribute and number of values of the next record; `None` at the end.
-fn read_head(input: &mut impl Read) -> std::io::Result<Option<(EntryId, AttributeNumber, u64)>> {
-    let (mut id, mut number, mut count) = ([0; 8], [0; 2], [0; 8]);
-    match input.read_exact(&mut id) {
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-        read => read?,
-    }
-    input.read_exact(&mut number)?;
-    input.read_exact(&mut count)?;
-    Ok(Some((
-        EntryId(u64::from_le_bytes(id)),
-        AttributeNumber(u16::from_le_bytes(number)),
-        u64::from_le_bytes(count),
-    )))
-}
-
-/// Reads a value that was kept as text; returns the hash of the name.
-fn read_text(input: &mut impl Read, text: &mut Vec<u8>) -> std::io::Result<u128> {
-    let (mut hash, mut length) = ([0; 16], [0; 4]);
-    input.read_exact(&mut hash)?;
-    input.read_exact(&mut length)?;
-    text.resize(u32::from_le_bytes(length) as usize, 0);
-    input.read_exact(text)?;
-    Ok(u128::from_le_bytes(hash))
-}
-
-fn failed(error: std::io::Error) -> Failure {
-    Failure::file("keeping the members of groups in a file", error)
 }

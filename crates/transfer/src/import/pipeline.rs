@@ -178,7 +178,7 @@ fn sequence(
             Item::Checkpoint(pause) => {
                 checkpoint(shared, &pause, sequencer, site)?;
                 // The waiting thread may have ended.
-                let _ = pause.kept.send(());
+                let _ = pause.written.send(());
                 continue;
             }
         };
@@ -197,7 +197,7 @@ fn checkpoint(
     sequencer: &mut Sequencer<'_, '_>,
     site: &Site<'_>,
 ) -> Result<(), Failure> {
-    let (kept, loader) = sequencer.keep()?;
+    let (state, loader) = sequencer.checkpoint()?;
     let saved = Saved {
         about: site.about.unwrap_or_default().to_owned(),
         time_us: shared.plan.time_us,
@@ -205,13 +205,13 @@ fn checkpoint(
         pieces: pause.pieces,
         stamps: pause.stamps,
         dictionary: shared.schema.newest().dictionary_rows(),
-        contexts: shared.contexts.keep(),
+        contexts: shared.contexts.save(),
         flags: shared.flags(),
-        sequencer: kept,
+        sequencer: state,
         loader,
     };
     saved.write(site.folder)?;
-    sequencer.kept();
+    sequencer.checkpoint_kept();
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The rejects file: LDIF that can be corrected and imported again, with the reasons as comments.
 
-use super::kept;
+use super::checkpoint::{self, FileState};
 use protocol::ldif::{LdifAttribute, LdifWriter};
 use state::stop::Failure;
 use std::fs::File;
@@ -42,24 +42,27 @@ impl Rejects {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Syncs the file, so that it outlives the process; returns the number of entries and bytes.
-    pub fn keep(&mut self) -> Result<(u64, u64), Failure> {
+    /// Syncs the file, so that it outlives the process.
+    pub fn sync(&mut self) -> Result<FileState, Failure> {
         let Some(file) = &mut self.file else {
-            return Ok((0, 0));
+            return Ok(FileState::default());
         };
-        let bytes = kept::keep(file).map_err(|error| self.failed(error))?;
-        Ok((self.count, bytes))
+        let bytes = checkpoint::sync(file).map_err(|error| self.failed(error))?;
+        Ok(FileState {
+            entries: self.count,
+            bytes,
+        })
     }
 
-    /// Continues an existing file.
-    pub fn resume(path: &Path, (count, bytes): (u64, u64)) -> Result<Rejects, Failure> {
+    /// Continues the file of a checkpoint.
+    pub fn resume(path: &Path, state: FileState) -> Result<Rejects, Failure> {
         let mut rejects = Rejects::new(path);
-        if count == 0 {
+        if state.entries == 0 {
             return Ok(rejects);
         }
-        rejects.count = count;
+        rejects.count = state.entries;
         let opened = File::options().write(true).open(path);
-        let file = opened.and_then(|file| kept::resume(file, bytes));
+        let file = opened.and_then(|file| checkpoint::continue_at(file, state.bytes));
         let file = file.map_err(|error| rejects.failed(error))?;
         rejects.file = Some(BufWriter::new(file));
         Ok(rejects)

@@ -1,23 +1,22 @@
 //! Decides in the order of the input: ids, superiors, and names and values in use.
 
-mod keep;
-mod rules;
+mod checkpoint;
+mod rows;
 
 use super::aside::{Aside, Waiting};
-use super::holders::Holders;
+use super::holders::{Conflict, GivenNumber, Holders};
 use super::known::Known;
-use super::links;
+use super::members::MemberFile;
 use super::rejects::Rejects;
 use super::shared::Shared;
-use super::source::{read_request, values_of};
 use super::table::NameTable;
 use super::target::Target;
-use super::work::{Kind, Prospect, Text, Work};
+use super::work::{Kind, Prospect, Work};
 use schema::Schema;
 use state::stop::Failure;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use store::{EntryBuilder, EntryId, EntryView, Place, Preparer};
+use store::{EntryId, EntryView, Place, Preparer};
 
 /// Number of entries with late superiors that are appended at once.
 const LATE_ENTRIES: usize = 256;
@@ -41,19 +40,35 @@ pub(super) struct Tally {
     pub rejected: u64,
 }
 
+/// A piece whose entries are not appended yet.
+#[derive(Clone, Copy)]
+struct Unappended<'w> {
+    work: &'w Work,
+    /// Places of the first entries, as far as they are decided; `None` for entries without one.
+    places: &'w [Option<Place>],
+}
+
+impl<'w> Unappended<'w> {
+    /// The row of an entry and its superior; `None` if the entry is not in the piece.
+    fn find(self, id: EntryId) -> Option<(&'w [u8], EntryId)> {
+        let is_wanted = |place: &Option<Place>| place.is_some_and(|it| it.id == id);
+        let at = self.places.iter().position(is_wanted)?;
+        Some((self.work.prepared.entry(at), self.places[at]?.parent))
+    }
+}
+
 /// Gives prospects their ids and appends them. Its state between pieces is part of checkpoints, see
-/// `keep.rs`.
+/// `sequencer/checkpoint.rs`.
 pub(super) struct Sequencer<'s, 'o> {
     shared: &'s Shared<'s>,
     target: Target<'o>,
     rejects: Rejects,
     names: NameTable,
-    holders: Holders,
+    holders: Holders<'s>,
     /// Entries of the current piece that request numbers.
     numbered: Vec<Waiting>,
-    scratch: Vec<u8>,
     aside: Aside,
-    links: links::Waiting,
+    members: MemberFile,
     /// Folder for entries that wait.
     folder: PathBuf,
     /// Whether checkpoints are made, so that their files must be kept.
@@ -77,7 +92,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     pub fn new(
         shared: &'s Shared<'s>,
         target: Target<'o>,
-        holders: Holders,
+        holders: Holders<'s>,
         folder: &Path,
         keeps: bool,
     ) -> Sequencer<'s, 'o> {
@@ -87,12 +102,11 @@ impl<'s, 'o> Sequencer<'s, 'o> {
             names: NameTable::new(),
             holders,
             numbered: Vec::new(),
-            scratch: Vec::new(),
             aside: Aside::new(&folder.join(ASIDE_FILE)),
             folder: folder.to_owned(),
             keeps,
             checkpoints: 0,
-            links: links::Waiting::new(folder),
+            members: MemberFile::new(folder),
             last: match target {
                 Target::New(_) => EntryId::ROOT,
                 Target::Old(_) => EntryId(shared.plan.last_id),
@@ -113,13 +127,17 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         let mut places = std::mem::take(&mut self.places);
         places.clear();
         for (at, prospect) in work.entries.iter().enumerate() {
-            let place = self.place((&work, &places), at, prospect)?;
+            let piece = Unappended {
+                work: &work,
+                places: &places,
+            };
+            let place = self.place(piece, at, prospect)?;
             places.push(place);
         }
         self.target.append(&work.prepared, &places)?;
         for (at, block) in &work.links {
             if let Some(place) = places.get(*at).copied().flatten() {
-                self.links.add(place.id, block, &self.names)?;
+                self.members.add(place.id, block, &self.names)?;
             }
         }
         self.places = places;
@@ -185,9 +203,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
 
     /// The counters of ranges of numbers, with their keys.
     pub fn counters(&mut self) -> Vec<(Vec<u8>, u128)> {
-        let (rulebook, schema) = (self.rulebook(), self.shared.schema.newest());
-        self.holders
-            .count_held(rulebook, &schema, &mut self.scratch);
+        self.holders.count_held(&self.shared.schema.newest());
         let counters = self.holders.counters();
         counters.map(|(key, last)| (key.to_vec(), last)).collect()
     }
@@ -199,7 +215,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     ) -> Result<(Target<'o>, Vec<Replacement>, Vec<String>), Failure> {
         let shared = self.shared;
         let check = || shared.check();
-        self.links
+        self.members
             .finish(&mut self.target, &self.names, schema, &check)?;
         self.target.take_places(&self.texts, &self.names)?;
         Ok((self.target, self.replacements, self.broken))
@@ -209,11 +225,11 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     #[inline]
     fn place(
         &mut self,
-        piece: rules::Unappended<'_>,
+        piece: Unappended<'_>,
         at: usize,
         prospect: &Prospect,
     ) -> Result<Option<Place>, Failure> {
-        let work = piece.0;
+        let work = piece.work;
         if self.names.get(prospect.name).is_some() {
             self.repeated(piece, at, prospect)?;
             return Ok(None);
@@ -223,7 +239,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
             Some(superior) => self.names.get(superior),
         };
         let Some(parent) = parent else {
-            let waiting = self.waiting(work, at, prospect);
+            let waiting = work.waiting(at, prospect);
             self.aside.put(&waiting)?;
             return Ok(None);
         };
@@ -232,11 +248,11 @@ impl<'s, 'o> Sequencer<'s, 'o> {
             .as_ref()
             .is_some_and(|it| !it.numbers.is_empty())
         {
-            let waiting = self.waiting(work, at, prospect);
+            let waiting = work.waiting(at, prospect);
             self.numbered.push(waiting);
             return Ok(None);
         }
-        let claims = &work.claims[prospect.claims.clone()];
+        let claims = work.claims_of(prospect);
         if prospect.kind == Kind::Imported
             && let Some(conflict) = self.holders.conflict(claims, None)
         {
@@ -271,32 +287,32 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     #[cold]
     fn repeated(
         &mut self,
-        piece: rules::Unappended<'_>,
+        piece: Unappended<'_>,
         at: usize,
         prospect: &Prospect,
     ) -> Result<(), Failure> {
-        let work = piece.0;
+        let work = piece.work;
         if prospect.kind == Kind::Created {
             return Ok(());
         }
         if let Some((id, parent)) = self.replaceable.get(&prospect.name).copied() {
-            let claims = &work.claims[prospect.claims.clone()];
+            let claims = work.claims_of(prospect);
             if let Some(conflict) = self.holders.conflict(claims, Some(id)) {
                 return self.refuse(piece, at, prospect, conflict);
             }
             self.holders.hold(claims, id);
             self.replaceable.remove(&prospect.name);
-            let row = with_parent(work.prepared.entry(at), parent)?;
-            if let Some(block) = block_of(work, at) {
-                self.links.add(id, block, &self.names)?;
+            let row = rows::with_parent(work.prepared.entry(at), parent)?;
+            if let Some(block) = work.links_of(at) {
+                self.members.add(id, block, &self.names)?;
             }
             self.replacements.push(Replacement { id, row });
             self.tally.imported += 1;
             return Ok(());
         }
-        let text = self.text(work, at, prospect);
+        let text = work.ldif_of(at, prospect);
         let reason = "an entry with this name already exists";
-        let place = work.origin.of(prospect.line, prospect.place.start);
+        let place = work.place_of(prospect);
         self.rejects.put(&place, reason, &text)
     }
 
@@ -304,38 +320,18 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     #[cold]
     fn refuse(
         &mut self,
-        piece: rules::Unappended<'_>,
+        piece: Unappended<'_>,
         at: usize,
         prospect: &Prospect,
-        conflict: (u128, EntryId),
+        conflict: Conflict,
     ) -> Result<(), Failure> {
-        let work = piece.0;
+        let work = piece.work;
         let unique = prospect.ruled.as_ref().map_or(&[][..], |it| &it.unique);
         let row = work.prepared.entry(at);
         let reason = self.reason(unique, row, conflict, Some(piece))?;
-        let place = work.origin.of(prospect.line, prospect.place.start);
-        let text = self.text(work, at, prospect);
+        let place = work.place_of(prospect);
+        let text = work.ldif_of(at, prospect);
         self.rejects.put(&place, &reason, &text)
-    }
-
-    /// A prospect as a waiting entry.
-    #[cold]
-    fn waiting(&self, work: &Work, at: usize, prospect: &Prospect) -> Waiting {
-        let ruled = prospect.ruled.as_deref();
-        Waiting {
-            name: prospect.name,
-            superior: prospect.superior.unwrap_or_default(),
-            imported: prospect.kind == Kind::Imported,
-            ruled: ruled.cloned().unwrap_or_default(),
-            row_name: work.prepared.name(at).to_vec(),
-            row: work.prepared.entry(at).to_vec(),
-            links: block_of(work, at).unwrap_or_default().to_vec(),
-            text: self.text(work, at, prospect),
-            place: work
-                .origin
-                .of(prospect.line, prospect.place.start)
-                .into_bytes(),
-        }
     }
 
     /// Appends those entries whose superior exists, and puts the others aside.
@@ -367,7 +363,9 @@ impl<'s, 'o> Sequencer<'s, 'o> {
                     continue;
                 }
             };
-            let claims = self.claims_of(&schema, &waiting.ruled.unique, &waiting.row)?;
+            let claims = self
+                .holders
+                .claims_of(&schema, &waiting.ruled.unique, &waiting.row)?;
             let conflict = self.holders.conflict(&claims, None);
             if let Some(conflict) = conflict.filter(|_| waiting.imported) {
                 // The holder may be among the entries not appended yet.
@@ -381,7 +379,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
             let id = self.give_id(waiting.name);
             self.holders.hold(&claims, id);
             if !waiting.links.is_empty() {
-                self.links.add(id, &waiting.links, &self.names)?;
+                self.members.add(id, &waiting.links, &self.names)?;
             }
             given.iter().for_each(|it| self.holders.give(it));
             places.push(Some(Place { id, parent }));
@@ -395,57 +393,72 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         Ok(self.target.append(&preparer.take(), &places)?)
     }
 
+    /// Writes the numbers that an entry requests into its row. The caller records them with the
+    /// entry. The inner error says why there is no number.
+    fn give_numbers(
+        &mut self,
+        schema: &Schema,
+        waiting: &mut Waiting,
+    ) -> Result<Result<Vec<GivenNumber>, String>, Failure> {
+        let mut given = Vec::new();
+        for rule in &waiting.ruled.numbers {
+            let next = match self.holders.next_number(schema, *rule, &waiting.ruled) {
+                Ok(next) => next,
+                Err(reason) => return Ok(Err(reason)),
+            };
+            let numbers = self.holders.rulebook().numbers(*rule);
+            let attribute = schema.type_of(numbers.type_id).name();
+            waiting.row = rows::with_value(schema, &waiting.row, attribute, next.number)?;
+            given.push(next);
+        }
+        Ok(Ok(given))
+    }
+
+    /// The reason for refusing an entry under these unique rules because of a conflict.
+    #[cold]
+    fn reason(
+        &mut self,
+        unique: &[u16],
+        row: &[u8],
+        conflict: Conflict,
+        piece: Option<Unappended<'_>>,
+    ) -> Result<String, Failure> {
+        let schema = self.shared.schema.newest();
+        let name = self.spelled_name(conflict.holder, piece)?;
+        Ok(self.holders.reason(&schema, unique, row, conflict, &name)?)
+    }
+
+    /// The name of an entry as spelled, also if it or its superiors are in an unappended piece.
+    fn spelled_name(
+        &mut self,
+        id: EntryId,
+        piece: Option<Unappended<'_>>,
+    ) -> Result<String, Failure> {
+        let mut name = String::new();
+        let mut next = id;
+        while next != EntryId::ROOT {
+            let new = piece.and_then(|it| it.find(next));
+            let (row, parent) = match new {
+                Some((row, parent)) => (row.to_vec(), parent),
+                None => {
+                    let Some(row) = self.target.entry(next)? else {
+                        break;
+                    };
+                    let parent = EntryView::new(&row)?.parent();
+                    (row, parent)
+                }
+            };
+            if !name.is_empty() {
+                name.push(',');
+            }
+            name.push_str(EntryView::new(&row)?.rdn());
+            next = parent;
+        }
+        Ok(name)
+    }
+
     fn reject(&mut self, waiting: &Waiting, reason: &str) -> Result<(), Failure> {
         let place = String::from_utf8_lossy(&waiting.place);
         self.rejects.put(&place, reason, &waiting.text)
     }
-
-    /// A prospect as LDIF.
-    fn text(&self, work: &Work, at: usize, prospect: &Prospect) -> Vec<u8> {
-        let part = |text: &[u8]| {
-            text.get(prospect.place.clone())
-                .unwrap_or_default()
-                .to_vec()
-        };
-        match &work.text {
-            Text::Ldif(text) => part(text),
-            Text::Ber { requests, bare } => {
-                let request = part(requests);
-                read_request(&request, *bare).map_or_else(
-                    |_| Vec::new(),
-                    |(request, _)| super::rejects::ldif(request.entry, &values_of(&request)),
-                )
-            }
-            Text::Names(names) => {
-                let dn = part(names);
-                let dn = String::from_utf8_lossy(&dn);
-                let view = EntryView::new(work.prepared.entry(at));
-                let Ok(view) = view else {
-                    return super::rejects::ldif(&dn, &[]);
-                };
-                super::rejects::stored(&dn, &view)
-            }
-        }
-    }
-}
-
-/// The block of an entry's links; `None` if it has none.
-fn block_of(work: &Work, at: usize) -> Option<&[u8]> {
-    let found = work.links.binary_search_by_key(&at, |it| it.0).ok()?;
-    Some(&work.links[found].1)
-}
-
-/// The row with another superior.
-fn with_parent(row: &[u8], parent: EntryId) -> Result<Vec<u8>, Failure> {
-    let view = EntryView::new(row)?;
-    let mut builder = EntryBuilder::new(parent, view.rdn(), view.position());
-    builder.set_links(view.has_links());
-    let user = view.user_attributes().as_ptr_range();
-    for attribute in view.attributes() {
-        let is_user = user.contains(&attribute.encoded.as_ptr());
-        builder.copy(&attribute, !is_user);
-    }
-    let mut out = Vec::with_capacity(row.len());
-    builder.finish(&mut out);
-    Ok(out)
 }

@@ -1,10 +1,10 @@
 //! State that the threads of an import share: the workers, and the sequencer behind them.
 
+use super::attributes::GrowingSchema;
 use super::checkpoint::Saved;
 use super::contexts::Contexts;
 use super::names;
 use super::plan::Plan;
-use super::schema_in_use::SchemaInUse;
 use super::work::Item;
 use crate::line::Line;
 use crate::meter::Meter;
@@ -19,7 +19,7 @@ pub(super) const INITIAL_POSITION: u64 = 1;
 pub(super) struct Shared<'p> {
     pub plan: &'p Plan<'p>,
     pub line: Line<Item>,
-    pub schema: SchemaInUse,
+    pub schema: GrowingSchema,
     pub contexts: Contexts,
     /// Whether the new database has aliases, referrals, and subentries.
     pub aliases: AtomicBool,
@@ -64,7 +64,7 @@ impl<'p> Shared<'p> {
                 Some(saved) => Contexts::resume(&schema, &saved.contexts)?,
                 None => Contexts::new(&catalog.contexts),
             },
-            schema: SchemaInUse::new(schema),
+            schema: GrowingSchema::new(schema),
             aliases: AtomicBool::new(aliases),
             referrals: AtomicBool::new(referrals),
             subentries: AtomicBool::new(subentries),

@@ -1,13 +1,15 @@
 //! Tasks of workers, and their results for the sequencer.
 
+use super::aside::Waiting;
 use super::known::Known;
+use super::rejects;
 use super::rulebook::{Claim, Ruled};
-use super::source::Piece;
+use super::source::{Piece, read_request, values_of};
 use crate::line::Stopped;
 use protocol::ldif::LdifAttribute;
 use std::ops::Range;
 use std::sync::mpsc::Sender;
-use store::Prepared;
+use store::{EntryView, Prepared};
 
 /// A task of a worker.
 pub(super) enum Task {
@@ -30,8 +32,8 @@ pub(super) struct Pause {
     pub pieces: u64,
     /// Number of stamps used.
     pub stamps: u64,
-    /// Signalled when everything is stored.
-    pub kept: Sender<()>,
+    /// Signalled when the checkpoint is written.
+    pub written: Sender<()>,
 }
 
 /// One entry of the input, before any check.
@@ -93,6 +95,66 @@ impl Work {
         let rejected = self.rejected.iter().map(|it| it.text.capacity());
         let claims = self.claims.capacity() * size_of::<Claim>();
         text + links.sum::<usize>() + rejected.sum::<usize>() + claims + self.prepared.memory()
+    }
+
+    /// The claims of an entry.
+    pub fn claims_of(&self, prospect: &Prospect) -> &[Claim] {
+        &self.claims[prospect.claims.clone()]
+    }
+
+    /// The block of the links of an entry, given by its index; `None` if it has none.
+    pub fn links_of(&self, at: usize) -> Option<&[u8]> {
+        let found = self.links.binary_search_by_key(&at, |it| it.0).ok()?;
+        Some(&self.links[found].1)
+    }
+
+    /// Where an entry stands in the input, in words.
+    pub fn place_of(&self, prospect: &Prospect) -> String {
+        self.origin.of(prospect.line, prospect.place.start)
+    }
+
+    /// An entry as LDIF; `at` is its index.
+    pub fn ldif_of(&self, at: usize, prospect: &Prospect) -> Vec<u8> {
+        let part = |text: &[u8]| {
+            text.get(prospect.place.clone())
+                .unwrap_or_default()
+                .to_vec()
+        };
+        match &self.text {
+            Text::Ldif(text) => part(text),
+            Text::Ber { requests, bare } => {
+                let request = part(requests);
+                read_request(&request, *bare).map_or_else(
+                    |_| Vec::new(),
+                    |(request, _)| rejects::ldif(request.entry, &values_of(&request)),
+                )
+            }
+            Text::Names(names) => {
+                let dn = part(names);
+                let dn = String::from_utf8_lossy(&dn);
+                match EntryView::new(self.prepared.entry(at)) {
+                    Ok(view) => rejects::stored(&dn, &view),
+                    Err(_) => rejects::ldif(&dn, &[]),
+                }
+            }
+        }
+    }
+
+    /// An entry that has to wait; `at` is its index.
+    #[cold]
+    pub fn waiting(&self, at: usize, prospect: &Prospect) -> Waiting {
+        let ruled = prospect.ruled.as_deref();
+        Waiting {
+            name: prospect.name,
+            superior: prospect.superior.unwrap_or_default(),
+            imported: prospect.kind == Kind::Imported,
+            ruled: ruled.cloned().unwrap_or_default(),
+            row_name: self.prepared.name(at).to_vec(),
+            row: self.prepared.entry(at).to_vec(),
+            links: self.links_of(at).unwrap_or_default().to_vec(),
+            text: self.ldif_of(at, prospect),
+            place: self.place_of(prospect).into_bytes(),
+        }
     }
 }
 

@@ -5,11 +5,11 @@ use crate::import::contexts::{Opening, superiors};
 use crate::import::entry::{Composer, ResolvedEntry};
 use crate::import::grouping::Grouper;
 use crate::import::known::{Forms, Known};
+use crate::import::links::StoredEntry;
 use crate::import::names::{Names, Resolved};
 use crate::import::rulebook::{Claims, Rulebook};
 use crate::import::shared::{INITIAL_POSITION, Shared};
 use crate::import::stamps::Stamps;
-use crate::import::stored;
 use crate::import::verdict::Verdict;
 use crate::import::work::{Kind, Origin, Prospect, Read, Refused, Rejected, Text, Work};
 use protocol::ldif::LdifAttribute;
@@ -99,15 +99,15 @@ impl<'s> Prospects<'s> {
     /// Takes over entries of the old database unchanged. Returns their concatenated names, and, if
     /// the entries are large, the id from which to continue.
     pub fn take_over(&mut self, from: u64, to: u64) -> Result<(Vec<u8>, Option<u64>), Failure> {
-        let mut names = Vec::new();
+        let mut dns = Vec::new();
         let (mut bytes, mut rest) = (0, None);
         let (schema, catalog) = (self.grouper.schema(), &self.shared.plan.catalog);
         let snapshot = self.reader.snapshot()?;
         for row in snapshot.entries_range(EntryId(from), EntryId(to)) {
             let (id, view) = row?;
-            let start = names.len();
-            snapshot.write_name(&view, &mut names)?;
-            let dn = std::str::from_utf8(&names[start..]).unwrap_or_default();
+            let start = dns.len();
+            snapshot.write_name(&view, &mut dns)?;
+            let dn = std::str::from_utf8(&dns[start..]).unwrap_or_default();
             let resolved = self.names.resolve(schema, dn).map_err(|reason| {
                 Failure::Configuration(format!("entry {} of the old database: {reason}", id.0))
             })?;
@@ -119,15 +119,15 @@ impl<'s> Prospects<'s> {
             let is_config = resolved.name.is_within(&catalog.config);
             let is_initial = is_context && !is_config && view.position() == INITIAL_POSITION;
             let row_name = row_name(&resolved, is_context);
-            let from = (&snapshot, id, &view);
-            let rules = (schema, catalog.deleted_members);
-            let (links, is_built) = stored::links_of(
-                rules,
-                &mut self.names,
-                from,
-                &resolved.rdn,
-                &mut self.builder,
-            )?;
+            let stored = StoredEntry {
+                snapshot: &snapshot,
+                id,
+                view: &view,
+                rdn: &resolved.rdn,
+            };
+            let (names, builder) = (&mut self.names, &mut self.builder);
+            let (links, is_built) =
+                stored.links(schema, catalog.deleted_members, names, builder)?;
             match is_built {
                 true => self.preparer.build(row_name, &mut self.builder)?,
                 false => self.preparer.add(row_name, view.bytes())?,
@@ -149,7 +149,7 @@ impl<'s> Prospects<'s> {
                 } else {
                     Kind::Kept
                 },
-                place: start..names.len(),
+                place: start..dns.len(),
                 line: id.0,
             });
             if bytes >= STORED_BYTES && id.0 < to {
@@ -158,7 +158,7 @@ impl<'s> Prospects<'s> {
             }
         }
         self.reader.reset();
-        Ok((names, rest))
+        Ok((dns, rest))
     }
 
     /// Makes a prospect of an entry of the input.

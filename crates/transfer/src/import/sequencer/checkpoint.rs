@@ -2,7 +2,8 @@
 
 use super::{ASIDE_FILE, Replacement, Sequencer};
 use crate::import::aside::Aside;
-use crate::import::links;
+use crate::import::checkpoint::FileState;
+use crate::import::members::MemberFile;
 use crate::import::rejects::Rejects;
 use crate::import::table::NameTable;
 use state::stop::Failure;
@@ -12,7 +13,7 @@ use store::{EntryId, FieldReader, Fields};
 
 impl Sequencer<'_, '_> {
     /// Syncs all files. Returns the states of the sequencer and the loader.
-    pub fn keep(&mut self) -> Result<(Vec<u8>, Vec<u8>), Failure> {
+    pub fn checkpoint(&mut self) -> Result<(Vec<u8>, Vec<u8>), Failure> {
         self.checkpoints += 1;
         let mut fields = Fields::default();
         fields.number(self.checkpoints);
@@ -34,28 +35,26 @@ impl Sequencer<'_, '_> {
         self.broken
             .iter()
             .for_each(|it| fields.string(it.as_bytes()));
-        for (count, bytes) in [self.aside.keep()?, self.rejects.keep()?] {
-            fields.number(count);
-            fields.number(bytes);
-        }
-        fields.number(self.links.keep()?);
+        self.aside.sync()?.encode(&mut fields);
+        self.rejects.sync()?.encode(&mut fields);
+        fields.number(self.members.sync()?);
         let failed = |error| Failure::file("keeping what names there are", error);
         let (count, checksum) = self.names.save(&self.file("names")).map_err(failed)?;
         fields.number(count);
         fields.number(checksum);
         let holders = self.file("values");
-        self.holders.keep(&holders, &mut fields).map_err(failed)?;
+        self.holders.save(&holders, &mut fields).map_err(failed)?;
         Ok((fields.into_bytes(), self.target.checkpoint()?))
     }
 
     /// Records that the checkpoint is in force.
-    pub fn kept(&mut self) {
+    pub fn checkpoint_kept(&mut self) {
         self.target.checkpoint_kept();
     }
 
-    /// Restores the state; the loader was restored already.
-    pub fn resume(&mut self, kept: &[u8]) -> Result<(), Failure> {
-        let mut fields = FieldReader::new(kept);
+    /// Restores the state of a checkpoint; the loader was restored already.
+    pub fn resume(&mut self, state: &[u8]) -> Result<(), Failure> {
+        let mut fields = FieldReader::new(state);
         self.checkpoints = fields.number()?;
         self.last = EntryId(fields.number()?);
         self.tally.imported = fields.number()?;
@@ -72,11 +71,11 @@ impl Sequencer<'_, '_> {
             })
         })?;
         self.broken = fields.many(FieldReader::text)?;
-        let aside = (fields.number()?, fields.number()?);
+        let aside = FileState::decode(&mut fields)?;
         self.aside = Aside::resume(&self.folder.join(ASIDE_FILE), aside)?;
-        let rejects = (fields.number()?, fields.number()?);
+        let rejects = FileState::decode(&mut fields)?;
         self.rejects = Rejects::resume(&self.shared.plan.options.rejects, rejects)?;
-        self.links = links::Waiting::resume(&self.folder, fields.number()?)?;
+        self.members = MemberFile::resume(&self.folder, fields.number()?)?;
         let (count, checksum) = (fields.number()?, fields.number()?);
         let names = NameTable::load(&self.file("names"), count, checksum);
         self.names = names.map_err(|error| Failure::file("reading what names there are", error))?;
@@ -84,9 +83,9 @@ impl Sequencer<'_, '_> {
         self.holders.resume(&holders, &mut fields)
     }
 
-    /// Path of a file of this checkpoint. Those of the previous one are kept until this one is in
-    /// force.
-    fn file(&self, what: &str) -> PathBuf {
-        self.folder.join(format!("{what}-{}", self.checkpoints % 2))
+    /// Path of a file of this checkpoint. The files of the previous checkpoint remain until this one
+    /// is in force.
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{}", self.checkpoints % 2))
     }
 }
