@@ -69,8 +69,8 @@ pub fn import(
     options: &ImportOptions,
     meter: &Meter,
 ) -> Result<Imported, Failure> {
-    // Open until the end: it holds the folder's lock, and readers stream the old entries. It has no
-    // log now, so that none remains when the new database replaces it.
+    // The old database stays open until the end: it holds the folder's lock, and readers stream its
+    // entries. It has no log now, so that none remains when the new database replaces it.
     let (old, _) = recover::open_store(data)?;
     let folder = data.join(NEW_FOLDER);
     let mut plan = plan::Plan::new(&old, options)?;
@@ -140,7 +140,8 @@ pub fn can_resume(data: &Path) -> bool {
     checkpoint::exists(&data.join(NEW_FOLDER))
 }
 
-/// The checkpoint to resume from, if resuming is wanted and there is one.
+/// The checkpoint to resume from; `None` if the options do not resume, or there is none. `about`
+/// describes the present import, or says why its source cannot be read again.
 fn saved(
     folder: &Path,
     options: &ImportOptions,

@@ -4,8 +4,8 @@ use state::stop::Failure;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of pieces, and of their bytes, that may be worked on ahead of the next one to
-/// take; limits memory.
+/// Maximum number of pieces that may be worked on ahead of the piece to take next, and of bytes of
+/// ready parts; both limit memory.
 const AHEAD_MAX: u64 = 16;
 const AHEAD_BYTES_MAX: usize = 128 << 20;
 
@@ -21,8 +21,9 @@ pub(crate) struct Line<T> {
 struct State<T> {
     /// Number of the first piece that is not finished.
     worked: u64,
-    /// Finished pieces behind it.
+    /// Numbers of finished pieces behind `worked`.
     ahead: BTreeSet<u64>,
+    /// Parts that can be taken, by number of the piece.
     ready: BTreeMap<u64, Ready<T>>,
     /// Bytes of the parts that are ready.
     bytes: usize,
@@ -30,8 +31,9 @@ struct State<T> {
     taken: u64,
     /// Total number of pieces; `None` until known.
     total: Option<u64>,
-    /// Whether work has been stopped; the reason is returned once.
+    /// Whether work has been stopped.
     stopped: bool,
+    /// Reason for stopping, which is returned once.
     failure: Option<Failure>,
 }
 

@@ -1,5 +1,5 @@
-//! A file for entries that come before their superior: a whole input may be upside down. They take
-//! no memory; after the input the file is read as many times as needed.
+//! A file for entries that come before their superiors, which may be a whole input. Waiting entries
+//! take no memory; after the input the file is read until no more of them find their superiors.
 
 use super::checkpoint::{self, FileState};
 use super::rulebook::Ruled;
@@ -23,25 +23,27 @@ pub(super) struct Aside {
 /// Data of a waiting entry.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
 pub(super) struct Waiting {
-    /// Hash of its name.
+    /// Hash of the entry's name.
     pub name: u128,
+    /// Hash of the superior's name.
     pub superior: u128,
-    /// Whether it comes from the input rather than from the old database.
+    /// Whether the entry comes from the input rather than from the old database.
     pub imported: bool,
-    /// Rules for values that apply to it.
+    /// Rules for values that apply to the entry.
     pub ruled: Ruled,
+    /// Key of the entry in the table of names.
     pub row_name: Vec<u8>,
     pub row: Vec<u8>,
-    /// Encoded links.
+    /// Block of the entry's links; empty if it has none.
     pub links: Vec<u8>,
-    /// The entry as LDIF, in case it is rejected.
+    /// The entry as LDIF, for the rejects file.
     pub text: Vec<u8>,
-    /// Its place in the input, in words.
+    /// Place of the entry in the input, for the rejects file.
     pub place: Vec<u8>,
 }
 
 impl Aside {
-    /// Uses this file, which is created with the first entry.
+    /// A file at this path, created with the first entry.
     pub fn new(path: &Path) -> Aside {
         Aside {
             path: path.to_owned(),

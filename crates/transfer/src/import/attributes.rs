@@ -49,7 +49,7 @@ pub(super) enum Role {
     Computed,
     ObjectClass,
     Password,
-    /// An operational attribute that is added if missing; its index in [`MADE`].
+    /// The import adds the attribute if it is missing. The index of the attribute in [`MADE`].
     Made(usize),
 }
 
@@ -79,9 +79,10 @@ const COMPUTED: [&str; 8] = [
     "structuralSubschemaSubentry",
 ];
 
-/// A resolved description, with its spelling in the input.
+/// A resolved attribute description.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
+    /// Spelling in the input.
     pub given: Box<str>,
     /// Canonical spelling.
     pub text: Box<str>,
@@ -89,7 +90,7 @@ pub(super) struct Slot {
     pub type_id: TypeId,
     pub operational: bool,
     pub role: Role,
-    /// Index of the slot of the same description in its first spelling.
+    /// Index of the slot with the first spelling of this description.
     pub same_as: usize,
 }
 
@@ -100,7 +101,7 @@ pub(super) struct Slots {
     by_text: HashMap<Box<str>, usize>,
 }
 
-/// Maximum number of slots: more spellings are no ordinary input.
+/// Maximum number of slots. Ordinary input has far fewer spellings.
 const SLOTS_MAX: usize = 16_384;
 
 impl Slots {
@@ -109,8 +110,8 @@ impl Slots {
         &self.slots[at]
     }
 
-    /// Index of the slot of a description; `None` if it was not resolved yet. `guess` is looked at
-    /// first.
+    /// Index of the slot of a description; `None` if it was not resolved yet. The slot `guess` is
+    /// compared first.
     #[inline]
     pub fn find(&self, text: &str, guess: Option<usize>) -> Option<usize> {
         if let Some(at) = guess
@@ -126,7 +127,8 @@ impl Slots {
         self.slots.len() >= SLOTS_MAX
     }
 
-    /// Resolves a new description. If it is assigned a number, also returns the new schema.
+    /// Resolves a new description. Returns the index of its slot, and the schema with its number if
+    /// the number is new.
     pub fn add(
         &mut self,
         catalog: &Catalog,

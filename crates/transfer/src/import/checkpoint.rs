@@ -19,29 +19,34 @@ const MAGIC: &[u8; 8] = b"PandoImp";
 /// State of an import at a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// Description of source, target and options: an import resumes only if it is equal.
+    /// Description of source, target and options. Only an import with an equal description resumes.
     pub about: String,
     /// Time of the import's plan in microseconds since 1970.
     pub time_us: u64,
     /// Folder for sorting; `None` if it is the new database's folder.
     pub temporary: Option<PathBuf>,
-    /// Number of pieces done, with those of the old database.
+    /// Number of tasks done, over the input and the old database.
     pub pieces: u64,
     /// Number of stamps used.
     pub stamps: u64,
+    /// Attribute numbers assigned so far.
     pub dictionary: Vec<DictionaryRow>,
     pub contexts: Vec<SavedContext>,
-    /// Whether there are aliases, referrals, subentries.
+    /// Whether the database has aliases, referrals, subentries.
     pub flags: [bool; 3],
+    /// State of the sequencer.
     pub sequencer: Vec<u8>,
+    /// State of the bulk loader.
     pub loader: Vec<u8>,
 }
 
-/// A naming context.
+/// State of a naming context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedContext {
     pub spelled: String,
+    /// Whether an entry of the context was imported.
     pub opened: bool,
+    /// Whether the configuration of the old database lacks the context.
     pub is_new: bool,
 }
 

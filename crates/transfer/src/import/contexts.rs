@@ -28,7 +28,7 @@ const LISTED_MAX: usize = 8;
 /// A naming context that an entry would need and the configuration lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingContext {
-    /// Its name.
+    /// Name of the naming context.
     pub wanted: String,
     /// Names of the configured contexts, most similar first.
     pub there: Vec<String>,
@@ -57,9 +57,9 @@ impl std::fmt::Display for MissingContext {
 pub(super) struct Context {
     pub name: Name,
     pub spelled: String,
-    /// Whether an entry of it was imported.
+    /// Whether an entry of the context was imported.
     pub opened: bool,
-    /// Whether the configuration does not have it yet.
+    /// Whether the configuration of the old database lacks the context.
     pub is_new: bool,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Context {
 pub(super) enum Opening {
     /// The context has entries already.
     Open,
-    /// This entry is the first; the number of RDNs in the context's name.
+    /// The entry is the first of its context, whose name has this number of RDNs.
     First(usize),
     /// No context contains the name, and none may be added.
     Outside,
@@ -244,7 +244,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The names of the topmost `from` RDNs of a name, of `from + 1`, and so on, up to its superior.
+/// The superiors of a name from the top down, beginning with the one of `from` RDNs.
 pub(super) fn superiors(dn: &str, from: usize) -> Vec<String> {
     let parts: Vec<_> = rdns(dn).filter_map(Result::ok).collect();
     (from..parts.len())

@@ -25,7 +25,7 @@ pub(super) struct ResolvedEntry<'e> {
     pub grouped: Grouped<'e>,
     /// Block of the values that become links.
     pub links: Vec<u8>,
-    /// Normal forms of those values, if they have to be looked up.
+    /// Normal forms of the values that become links, if they have to be looked up.
     pub forms: Option<Forms>,
 }
 
@@ -132,6 +132,7 @@ impl Composer {
         Ok(())
     }
 
+    /// Whether two values are equal, by comparing each with every other.
     fn has_repeated<'v>(
         &mut self,
         schema: &Schema,
@@ -152,8 +153,8 @@ impl Composer {
         (1..count).any(|one| (0..one).any(|other| form(one) == form(other)))
     }
 
-    /// Like the pairwise comparison, by hashes of 16 bytes each: the members of a group may take
-    /// hundreds of megabytes.
+    /// Whether two values are equal, by a hash of 16 bytes for each value: the members of a group
+    /// may take hundreds of megabytes.
     fn has_repeated_hash<'v>(
         &mut self,
         schema: &Schema,
@@ -171,7 +172,7 @@ impl Composer {
         hashes.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    /// Appends the normal form by which values are equal.
+    /// Appends the normal form of a value; equal values have equal forms.
     fn put_normal(&mut self, schema: &Schema, type_id: TypeId, value: &[u8]) {
         let start = self.normal.len();
         let normalised = schema.normalise_equality(type_id, value, &mut self.normal);

@@ -43,9 +43,8 @@ pub struct Imported {
     pub bytes: u64,
 }
 
-/// Completes the database. A new one is closed; for the old one the transaction is completed. If a
-/// later step fails, the import can resume from its checkpoint, whose files the loader keeps until
-/// then.
+/// Completes the database: closes a new one, or commits the transaction on the old one. The files
+/// of a checkpoint remain until then, so that the import can resume if a step fails.
 pub(super) fn finish(
     plan: &Plan<'_>,
     old: &Store,

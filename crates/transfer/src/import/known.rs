@@ -1,5 +1,5 @@
-//! Looks up the input's names in the old database, for an import that adds to that database. Its
-//! entries are not all read then; each worker looks up the names in its pieces.
+//! Looks up names of the input in the old database, for an import that adds to that database. Such
+//! an import does not read all old entries; each worker looks up the names in its pieces.
 
 use schema::Name;
 use store::{EntryId, Lookup, Snapshot};
@@ -9,7 +9,7 @@ use store::{EntryId, Lookup, Snapshot};
 pub(super) struct Known {
     /// Entries, with the hashes of their names.
     pub entries: Vec<(u128, EntryId)>,
-    /// Texts in groups, with the hashes of the names they are.
+    /// Members of groups that are stored as text, with the hashes of the names in the texts.
     pub texts: Vec<(u128, EntryId)>,
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Default memory for sorting, in bytes.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// The database that an import writes to. The resulting entries are equal.
+/// The database that an import writes to. The choice does not change the resulting entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WrittenTo {
     /// The existing database if the input is small beside it, else a new one.
@@ -29,16 +29,16 @@ pub struct ImportOptions {
     pub threads: usize,
     /// Whether values are checked against their syntaxes, and entries against their classes.
     pub check_schema: bool,
-    /// Whether missing entries above the first ones of a naming context are created.
+    /// Whether missing superiors of the first entry of a naming context are created.
     pub create_superiors: bool,
-    /// Whether naming contexts are added for entries outside the configured ones.
+    /// Whether naming contexts are added for entries outside the configured contexts.
     pub create_contexts: bool,
-    /// Whether values are read that LDIF gives as `file:` URLs. The author of the LDIF chooses the
-    /// files.
+    /// Whether values are read from files that the LDIF names by `file:` URLs. The author of the
+    /// LDIF chooses the files.
     pub file_urls: bool,
     /// Scheme by which clear-text passwords are hashed; `None` to keep them.
     pub hash_passwords: Option<Scheme>,
-    /// Bytes of memory for sorting; beyond it rows are sorted in files.
+    /// Bytes of memory for sorting; more rows are sorted in files.
     pub memory: usize,
     /// Time between checkpoints, from which an interrupted import can resume; `None` for no
     /// checkpoints. Only imports of files and templates make them.

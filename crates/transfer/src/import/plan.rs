@@ -9,16 +9,16 @@ use state::stop::Failure;
 use state::time;
 use store::{IndexDefinition, IndexSet, IndexState, Store};
 
-/// Minimum ratio of database to input size for adding to the database. An entry inserted at the
-/// places of its keys costs about five times as much as one among sorted rows; a member of a group
-/// costs less.
+/// Minimum ratio of database to input size for adding to the database. Inserting an entry at the
+/// places of its keys costs about five times as much as loading it among sorted rows; a member of a
+/// group costs less.
 const DATABASE_SHARE: u64 = 8;
 
 /// Minimum ratio of sorting memory to input size for adding to the database, because changed pages
 /// stay in memory until the end.
 const MEMORY_SHARE: u64 = 4;
 
-/// The old database's rules, and values for the stamps of imported entries.
+/// Options, configuration of the old database, and values for the stamps of imported entries.
 pub(super) struct Plan<'o> {
     pub options: &'o ImportOptions,
     pub threads: usize,
@@ -27,13 +27,13 @@ pub(super) struct Plan<'o> {
     pub definitions: Vec<IndexDefinition>,
     /// Greatest entry id in the old database.
     pub last_id: u64,
-    /// Position of imported entries, one after the old database's.
+    /// Position of imported entries: the next one after the position of the old database.
     pub position: u64,
-    /// Time in microseconds since 1970, later than any in the old database.
+    /// Time in microseconds since 1970, later than every time in the old database.
     pub time_us: u64,
     /// `time_us` as a generalized time.
     pub timestamp: String,
-    /// Name of the entries' creator, the administrator.
+    /// Name of the administrator, who counts as creator of the entries; empty if there is none.
     pub by: String,
 }
 
@@ -116,7 +116,7 @@ impl<'o> Plan<'o> {
             && self.definitions.iter().all(is_complete))
     }
 
-    /// The indexes, under a schema with more attribute numbers.
+    /// The indexes under this schema, which may have more attribute numbers than the catalog's.
     pub fn indexes(&self, schema: &Schema) -> IndexSet {
         IndexSet {
             schema: schema.clone(),

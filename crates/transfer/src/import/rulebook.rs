@@ -1,5 +1,5 @@
-//! Rules for values (`cn=rules,cn=config`) in an import: which ones apply to an entry, which values
-//! it holds, and which must be unique.
+//! Rules for values (`cn=rules,cn=config`) in an import: the rules that apply to an entry, and its
+//! claims, which are the values that it holds or that no other entry may hold.
 
 use super::plan::Plan;
 use schema::{Name, Schema, TypeId};
@@ -23,13 +23,14 @@ pub(super) struct Ruled {
 pub(super) struct Claim {
     /// Hash of rule, attribute type and value.
     pub key: u128,
-    /// Whether no other entry may hold it.
+    /// Whether no other entry may hold the value.
     pub alone: bool,
-    /// Whether the entry holds it.
+    /// Whether the entry holds the value.
     pub holds: bool,
 }
 
-/// Where a number is looked up: a unique rule, if any, and the attribute type.
+/// A place where a number may be in use: a unique rule, or `None` for numbers of all entries, and
+/// the attribute type.
 pub(super) type Look = (Option<u16>, TypeId);
 
 /// The catalog's rules.
@@ -81,8 +82,8 @@ impl<'p> Rulebook<'p> {
             .collect()
     }
 
-    /// Where a number of a type must not be in use: the type itself, and types that share unique
-    /// values with it under one of these rules.
+    /// The places where a new number of a type must not be in use: the type itself, and types that
+    /// share unique values with it under one of these rules.
     pub fn looks_for(self, schema: &Schema, type_id: TypeId, unique: &[u16]) -> Vec<Look> {
         let mut looks = vec![(None, type_id)];
         for at in unique {
@@ -110,8 +111,8 @@ impl<'p> Rulebook<'p> {
         })
     }
 
-    /// Calls `each` for the claims of an entry under these unique rules, and for the numbers it
-    /// holds, with type and value.
+    /// Calls `act` for the claims of an entry under these unique rules, and for the numbers that
+    /// the entry holds, each with attribute type and value.
     pub fn each_claim(
         self,
         schema: &Schema,
@@ -210,7 +211,8 @@ impl<'p> Claims<'p> {
     }
 }
 
-/// Hash of a value under a unique rule, or as a number of any entry; `None` if it equals no value.
+/// Hash of a value under a unique rule, or as a number of any entry. `None` if the value has no
+/// normal form, so that it equals no other value.
 pub(super) fn key(
     schema: &Schema,
     rule: Option<u16>,

@@ -1,4 +1,5 @@
-//! Decides in the order of the input: ids, superiors, and names and values in use.
+//! Decides in the order of the input: ids of entries, their superiors, and conflicts of names and
+//! values.
 
 mod checkpoint;
 mod rows;
@@ -28,7 +29,7 @@ const ASIDE_FILE: &str = "aside-0";
 #[derive(Debug)]
 pub(super) struct Replacement {
     pub id: EntryId,
-    /// Its row, with the right superior.
+    /// The new row, with the superior of the replaced entry.
     pub row: Vec<u8>,
 }
 
@@ -71,24 +72,25 @@ pub(super) struct Sequencer<'s, 'o> {
     members: MemberFile,
     /// Folder for entries that wait.
     folder: PathBuf,
-    /// Whether checkpoints are made, so that their files must be kept.
+    /// Whether checkpoints are made, so that files of waiting entries must remain.
     keeps: bool,
     checkpoints: u64,
     last: EntryId,
-    /// Entries that an imported one may replace, with their superiors, by the hash of the name.
+    /// Entries that an imported entry may replace: id and superior, by the hash of the name.
     replaceable: HashMap<u128, (EntryId, EntryId)>,
     replacements: Vec<Replacement>,
     tally: Tally,
     /// Inputs that could not be read to the end, with the reasons.
     broken: Vec<String>,
     places: Vec<Option<Place>>,
-    /// Texts in the old database that are names of input entries, with the hashes of the names.
+    /// Members that the old database stores as text and that are names of input entries: hashes of
+    /// the names, and ids of the texts.
     texts: Vec<(u128, EntryId)>,
 }
 
 impl<'s, 'o> Sequencer<'s, 'o> {
-    /// A sequencer before the first piece. Files of waiting entries and values are made in `folder`,
-    /// and kept there for resuming if `keeps`.
+    /// A sequencer before the first piece. Files of waiting entries and values are made in
+    /// `folder`, and kept there for resuming if `keeps`.
     pub fn new(
         shared: &'s Shared<'s>,
         target: Target<'o>,
@@ -208,7 +210,8 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         counters.map(|(key, last)| (key.to_vec(), last)).collect()
     }
 
-    /// The complete target, entries to replace after it is finished, and inputs that broke off.
+    /// The target with all entries and links, the entries to replace when it is finished, and the
+    /// inputs that could not be read to the end.
     pub fn into_parts(
         mut self,
         schema: &Schema,
@@ -282,8 +285,8 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.last
     }
 
-    /// Handles an entry whose name exists: it replaces an entry that the server made, or is
-    /// rejected.
+    /// Decides about an entry whose name is in use: it replaces an entry made by `pando init` or by
+    /// this import, or is rejected.
     #[cold]
     fn repeated(
         &mut self,
@@ -334,7 +337,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.rejects.put(&place, &reason, &text)
     }
 
-    /// Appends those entries whose superior exists, and puts the others aside.
+    /// Appends the entries whose superior exists, and puts the others aside.
     fn append_waiting(
         &mut self,
         all: impl Iterator<Item = Result<Waiting, Failure>>,

@@ -28,8 +28,8 @@ pub enum Format {
     BareBer,
 }
 
-/// Gives out pieces of whole entries, on which several threads work at once. Giving out is done one
-/// piece at a time, so it should be cheap.
+/// Gives out pieces of whole entries, on which several threads work at once. Only one thread calls
+/// the source at a time, so its work should be cheap.
 pub trait Source: Send {
     /// The next piece; `None` at the end.
     ///
@@ -37,11 +37,11 @@ pub trait Source: Send {
     /// The input cannot be read.
     fn next(&mut self, meter: &Meter) -> Result<Option<Piece>, Failure>;
 
-    /// A description of the source, if another one with an equal description gives the same pieces:
-    /// then an interrupted import can resume. The error says why it cannot.
+    /// Description of the source. Sources with equal descriptions give equal pieces, so that an
+    /// interrupted import can resume.
     ///
     /// # Errors
-    /// It cannot be read again.
+    /// The reason why the source cannot be read again from its beginning.
     fn repeatable(&self) -> Result<String, String> {
         Err("this input cannot be read again from its beginning".to_owned())
     }
@@ -67,7 +67,7 @@ pub enum Content {
         first: u64,
         /// Offset of the first request in its stream; `None` if the stream cannot be read again.
         offset: Option<u64>,
-        /// Whether they are bare, without LDAPMessages.
+        /// Whether the requests are bare, without LDAPMessages.
         bare: bool,
     },
     /// A stream of add requests cannot be read on; other streams continue.

@@ -84,8 +84,8 @@ impl NameTable {
     }
 
     /// Reads a saved table. Names are in the order of their slots, so the table must be as large as
-    /// the saved one: in a smaller one they would fill the first slots, each name behind all
-    /// earlier ones.
+    /// the saved one: in a smaller table they would fill the first slots, each name behind all
+    /// earlier names.
     pub fn load(path: &Path, count: u64, checksum: u64) -> std::io::Result<NameTable> {
         let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
         let mut sum = Xxh3::new();

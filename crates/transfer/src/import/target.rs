@@ -1,5 +1,5 @@
-//! Target of an import: a new database beside the old one, or one transaction on the old one.
-//! Neither is visible before its end, and a crash leaves no trace of it.
+//! Target of an import: a new database beside the old one, or one transaction on the old one. Both
+//! are invisible before their end, and a crash leaves no trace of them.
 
 use super::table::NameTable;
 use schema::{AttributeNumber, DictionaryRow};
@@ -15,7 +15,7 @@ pub(super) enum Target<'s> {
     Old(Box<Batch<'s>>),
 }
 
-/// A database with all entries, which lacks only data known at the end of the import.
+/// A database with all entries. Replacements and new naming contexts are still missing.
 pub(super) enum Written<'s> {
     /// A new database that has not replaced the old one yet.
     New(Finished),
@@ -47,7 +47,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Adds the set of an attribute to an entry; the members may be in any order.
+    /// Adds the members of an attribute to an entry, in any order.
     pub fn add_links(
         &mut self,
         id: EntryId,
@@ -63,7 +63,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// The id of a text in groups. Must be called once for each text.
+    /// The id of a member that is stored as text. Must be called once for each text.
     pub fn add_text(&mut self, text: &[u8], normal: &[u8]) -> Result<EntryId, store::Error> {
         match self {
             Target::New(loader) => Ok(loader.add_text(text, normal)),
@@ -71,7 +71,8 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Replaces texts in groups by entries with those names.
+    /// Replaces members that are stored as text by the entries of their names. `texts` has the hash
+    /// of the name and the id of each text.
     pub fn take_places(
         &mut self,
         texts: &[(u128, EntryId)],

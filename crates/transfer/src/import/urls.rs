@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Maximum size of a file in bytes; a larger value would fit no message.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
 
-/// Appends the content of the file that a URL names; the error says why that is impossible.
+/// Appends the content of the file that a URL names. The error says why the file cannot be read.
 pub(super) fn read(url: &str, out: &mut Vec<u8>) -> Result<(), String> {
     let path = path_of(url)?;
     let failed = |error| format!("cannot read '{}': {error}", path.display());
@@ -27,7 +27,7 @@ pub(super) fn read(url: &str, out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses to read files.
+/// Refuses a URL, for imports that read no files.
 pub(super) fn refuse(url: &str, _: &mut Vec<u8>) -> Result<(), String> {
     let why = "files are read only when asked for (--file-urls)";
     Err(format!("expected a value, got the URL '{url}': {why}"))

@@ -122,8 +122,8 @@ fn check_distinct(schema: &Schema, classes: &[&[u8]]) -> Result<(), Arc<str>> {
     Ok(())
 }
 
-/// The given structural class that has no subclass among the given ones; `None` if the schema knows
-/// none.
+/// The structural class without a subclass among the given classes; `None` if the schema defines
+/// none of them as structural.
 fn lowest_structural(schema: &Schema, classes: &[&[u8]]) -> Option<Arc<str>> {
     let known = classes
         .iter()

@@ -13,22 +13,23 @@ use store::{EntryView, Prepared};
 
 /// A task of a worker.
 pub(super) enum Task {
-    /// Read a piece of the input.
+    /// Makes prospects of a piece of the input.
     Given(Piece),
-    /// Take over entries of the old database, by id.
+    /// Takes over the entries of the old database with ids from `from` to `to`, both included.
     Stored { from: u64, to: u64 },
 }
 
 /// An item on the line.
 pub(super) enum Item {
+    /// The result of a task, or a part of it.
     Work(Box<Work>),
-    /// Store everything before it; no later task has begun.
+    /// A request to store every result before it. No later task has begun.
     Checkpoint(Pause),
 }
 
 /// A moment without unfinished tasks.
 pub(super) struct Pause {
-    /// Number of pieces done.
+    /// Number of tasks done.
     pub pieces: u64,
     /// Number of stamps used.
     pub stamps: u64,
@@ -40,9 +41,9 @@ pub(super) struct Pause {
 pub(super) struct Read<'r> {
     pub dn: &'r str,
     pub values: &'r [LdifAttribute<'r>],
-    /// Its range in the text of the piece.
+    /// Range of the entry in the text of the piece.
     pub place: Range<usize>,
-    /// Its line or number in the source.
+    /// Line or number of the entry in the source.
     pub line: u64,
 }
 
@@ -71,12 +72,12 @@ pub(super) struct Work {
     pub origin: Origin,
     pub text: Text,
     pub prepared: Prepared,
-    /// One for each prepared entry.
+    /// The prospects, one for each prepared entry.
     pub entries: Vec<Prospect>,
     /// Claims of the entries under rules for values, grouped by entry.
     pub claims: Vec<Claim>,
     pub rejected: Vec<Rejected>,
-    /// Whether its input cannot be read on.
+    /// Whether the input behind this piece cannot be read.
     pub broken: bool,
     /// Blocks of values that become links, with the indexes of their entries, in order.
     pub links: Vec<(usize, Vec<u8>)>,
@@ -108,7 +109,7 @@ impl Work {
         Some(&self.links[found].1)
     }
 
-    /// Where an entry stands in the input, in words.
+    /// The place of an entry in the input, as it appears in the rejects file.
     pub fn place_of(&self, prospect: &Prospect) -> String {
         self.origin.of(prospect.line, prospect.place.start)
     }
@@ -162,7 +163,7 @@ impl Work {
 pub(super) struct Origin {
     /// Text before an entry's number: `people.ldif, line`.
     pub text: String,
-    /// Offset of the piece in its stream; `None` if it is of no use.
+    /// Offset of the piece in its stream; `None` if entries are found by their lines or numbers.
     pub offset: Option<u64>,
 }
 
@@ -191,36 +192,37 @@ pub(super) enum Text {
 /// An entry that may go into the database.
 #[derive(Debug, Clone)]
 pub(super) struct Prospect {
-    /// Hash of its name.
+    /// Hash of the entry's name.
     pub name: u128,
     /// Hash of its superior's name; `None` for a naming context.
     pub superior: Option<u128>,
     pub kind: Kind,
-    /// Its range in the piece's text.
+    /// Range of the entry in the text of its piece.
     pub place: Range<usize>,
-    /// Line or number in its source.
+    /// Line or number of the entry in its source.
     pub line: u64,
-    /// Its range in the work's claims.
+    /// Range of the entry's claims in the work.
     pub claims: Range<usize>,
-    /// Rules for values that apply to it; `None` if none do.
+    /// Rules for values that apply to the entry; `None` if none do.
     pub ruled: Option<Box<Ruled>>,
 }
 
 /// Origin of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// From the input.
+    /// The entry comes from the input.
     Imported,
-    /// From the old database.
+    /// The entry comes from the old database.
     Kept,
-    /// From the old database and made by `pando init`: an imported one replaces it.
+    /// The entry comes from the old database, where `pando init` made it; an imported entry of this
+    /// name replaces it.
     Initial,
-    /// Created above an imported one; an imported one replaces it.
+    /// The entry was created above an imported entry; an imported entry of this name replaces it.
     Created,
 }
 
 impl Kind {
-    /// Whether it comes from the old database.
+    /// Whether the entry comes from the old database.
     pub fn is_kept(self) -> bool {
         matches!(self, Kind::Kept | Kind::Initial)
     }
@@ -229,8 +231,9 @@ impl Kind {
 /// An entry that cannot go into the database.
 #[derive(Debug)]
 pub(super) struct Rejected {
+    /// Line or number of the entry in its source.
     pub line: u64,
-    /// Index of its place in the piece.
+    /// Offset of the entry in the text of the piece, in bytes.
     pub at: usize,
     pub reason: String,
     /// The entry as LDIF.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use store::{EntryId, FieldReader, Fields};
 
 impl Sequencer<'_, '_> {
-    /// Syncs all files. Returns the states of the sequencer and the loader.
+    /// Syncs all files. Returns the states of the sequencer and of the bulk loader.
     pub fn checkpoint(&mut self) -> Result<(Vec<u8>, Vec<u8>), Failure> {
         self.checkpoints += 1;
         let mut fields = Fields::default();
@@ -83,8 +83,8 @@ impl Sequencer<'_, '_> {
         self.holders.resume(&holders, &mut fields)
     }
 
-    /// Path of a file of this checkpoint. The files of the previous checkpoint remain until this one
-    /// is in force.
+    /// Path of a file of this checkpoint. The files of the previous checkpoint remain until this
+    /// one is in force.
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}-{}", self.checkpoints % 2))
     }

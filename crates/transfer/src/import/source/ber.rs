@@ -7,7 +7,7 @@ use state::stop::Failure;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// Maximum length of a request in bytes; a longer one ends its stream, as a record of LDIF does.
+/// Maximum length of a request in bytes; a longer request ends its stream.
 const REQUEST_BYTES_MAX: usize = 1 << 30;
 
 /// The tag of an AddRequest, `[APPLICATION 8]`.
@@ -33,11 +33,12 @@ pub(crate) enum BerPiece {
     /// Whole elements.
     Requests {
         requests: Vec<u8>,
-        /// Number of the first element, from 1, and its offset in the stream.
+        /// Number of the first element, from 1.
         first: u64,
+        /// Offset of the first element in the stream.
         offset: u64,
     },
-    /// The start of the next request is unknown, for this reason, so the stream ends.
+    /// The start of the next request is unknown, so the stream ends.
     Broken {
         number: u64,
         offset: u64,
@@ -114,7 +115,7 @@ impl<R: Read> BerPieces<R> {
 struct Whole {
     count: u64,
     end: usize,
-    /// The error in the bytes behind them, if any.
+    /// The error in the bytes behind the elements; `None` if they are the begin of an element.
     problem: Option<String>,
 }
 

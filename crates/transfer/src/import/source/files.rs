@@ -20,7 +20,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// The inputs at these paths, all of one format unless it is to be detected.
+    /// The inputs at these paths. All have this format, unless it is detected for each of them.
     pub fn new(paths: Vec<PathBuf>, format: Format) -> Files {
         Files {
             paths,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of pieces, and of their bytes, that a reader is ahead.
+/// Maximum number of pieces that wait in a lane, and of their bytes.
 const AHEAD_MAX: usize = 4;
 const AHEAD_BYTES_MAX: usize = 32 << 20;
 
@@ -30,50 +30,54 @@ struct State {
 
 #[derive(Default)]
 struct Lane {
-    waiting: VecDeque<Given>,
+    waiting: VecDeque<Arrived>,
     /// Bytes of the waiting pieces.
     bytes: usize,
     ended: bool,
 }
 
-/// A piece, and the number of input bytes read for it.
-type Given = Result<(Piece, u64), Failure>;
+/// A piece and the number of input bytes read for it, or the reason why the lane ends.
+type Arrived = Result<(Piece, u64), Failure>;
 
 impl Lane {
-    fn has_room(&self, given: &Given) -> bool {
-        let fits = self.bytes + bytes_of(given) <= AHEAD_BYTES_MAX;
+    fn has_room(&self, arrived: &Arrived) -> bool {
+        let fits = self.bytes + bytes_of(arrived) <= AHEAD_BYTES_MAX;
         self.waiting.is_empty() || (fits && self.waiting.len() < AHEAD_MAX)
     }
 
-    fn put(&mut self, given: Given) {
-        self.bytes += bytes_of(&given);
-        self.waiting.push_back(given);
+    fn put(&mut self, arrived: Arrived) {
+        self.bytes += bytes_of(&arrived);
+        self.waiting.push_back(arrived);
     }
 
-    fn take(&mut self) -> Option<Given> {
-        let given = self.waiting.pop_front()?;
-        self.bytes -= bytes_of(&given);
-        Some(given)
+    fn take(&mut self) -> Option<Arrived> {
+        let arrived = self.waiting.pop_front()?;
+        self.bytes -= bytes_of(&arrived);
+        Some(arrived)
     }
 }
 
-fn bytes_of(given: &Given) -> usize {
-    given.as_ref().map_or(0, |(piece, _)| piece.content.bytes())
+fn bytes_of(arrived: &Arrived) -> usize {
+    arrived
+        .as_ref()
+        .map_or(0, |(piece, _)| piece.content.bytes())
 }
 
 /// The taking end.
 pub(super) struct Lanes {
     queues: Arc<Queues>,
-    /// Number of lanes that are taken from in turn; later lanes are taken from when they have a
-    /// piece.
+    /// Number of lanes with files, which are taken from in turn. The lanes behind them are streams,
+    /// which are taken from when they have a piece.
     in_turn: usize,
+    /// Index of the file lane to take from next.
     turn: usize,
-    /// The lane to look at first among the later ones.
+    /// Index of the stream to look at first.
     next: usize,
 }
 
 impl Lanes {
-    /// Reads these files, those of one lane one after the other.
+    /// Starts a thread for each list of files, which reads its files one after the other, and one
+    /// for each stream.
     pub fn start(in_turn: Vec<Vec<PathBuf>>, streams: Vec<PathBuf>, format: Format) -> Lanes {
         let count = in_turn.len();
         let lanes = in_turn
@@ -126,7 +130,7 @@ impl Lanes {
         }
     }
 
-    fn take(&mut self, state: &mut State) -> Option<Given> {
+    fn take(&mut self, state: &mut State) -> Option<Arrived> {
         for step in 0..self.in_turn {
             let at = (self.turn + step) % self.in_turn;
             let lane = &mut state.lanes[at];
@@ -198,16 +202,16 @@ impl PuttingEnd {
     }
 
     /// Puts a piece, waiting for room; false if the import has stopped.
-    fn put(&self, given: Given) -> bool {
+    fn put(&self, arrived: Arrived) -> bool {
         let mut state = self.queues.lock();
-        while !state.lanes[self.lane].has_room(&given) && !state.abandoned {
+        while !state.lanes[self.lane].has_room(&arrived) && !state.abandoned {
             let waited = self.queues.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         if state.abandoned {
             return false;
         }
-        state.lanes[self.lane].put(given);
+        state.lanes[self.lane].put(arrived);
         drop(state);
         self.queues.changed.notify_all();
         true
@@ -234,7 +238,7 @@ mod tests {
     use crate::import::source::Content;
     use protocol::ldif::LdifChunk;
 
-    fn piece(bytes: usize) -> Given {
+    fn piece(bytes: usize) -> Arrived {
         let text = vec![b'x'; bytes];
         let content = Content::Ldif(LdifChunk {
             first_line: 1,

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a piece: large enough that passing it on costs nothing, small enough that pieces in
-/// flight stay near the caches.
+/// Bytes of a piece: so many that passing a piece on costs little beside working on it, so few that
+/// the pieces in flight fit into the caches.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Maximum length of a record in bytes; a longer one is probably no LDIF and ends the import. A
@@ -93,7 +93,7 @@ impl Input {
     }
 }
 
-/// Connects to a Unix socket, whose listener sends the entries and closes.
+/// Opens a file or FIFO, or connects to a Unix socket, whose listener sends the entries and closes.
 fn open(path: &Path) -> io::Result<Bytes> {
     let is_socket = std::fs::metadata(path)?.file_type().is_socket();
     Ok(match is_socket {
