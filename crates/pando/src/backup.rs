@@ -21,7 +21,7 @@ use std::time::Instant;
 use store::private;
 use transfer::Meter;
 use transfer::backup::{
-    Manifest, Restored, Source, bytes_to_restore, remove_stale_verifications,
+    BackupStream, Manifest, Restored, Source, bytes_to_restore, remove_stale_verifications,
     restore as restore_database, restore_stream, settings_of, time_now, verify as verify_backup,
     verify_stream,
 };
@@ -195,9 +195,19 @@ fn restore_from(
             Ok((restored, kept_settings(backup)?))
         }
         Origin::Stream(input) => watched(0, "", |meter| {
-            let from = (input.heeding(meter), Path::new(StandardInput::NAME));
-            restore_stream(from, changes, until, data, meter)
+            restore_stream(stream_of(input, meter), changes, until, data, meter)
         }),
+    }
+}
+
+/// Standard input as the stream of a backup, which ends when the work is cancelled.
+fn stream_of<'i>(
+    input: &'i StandardInput,
+    meter: &'i Meter,
+) -> BackupStream<'i, impl io::Read + 'i> {
+    BackupStream {
+        from: input.heeding(meter),
+        name: Path::new(StandardInput::NAME),
     }
 }
 
@@ -239,8 +249,7 @@ pub fn verify(it: &Verify) -> Result<(), Problem> {
             })?
         }
         Origin::Stream(input) => watched(0, "checking", |meter| {
-            let from = (input.heeding(meter), Path::new(StandardInput::NAME));
-            verify_stream(from, within, meter)
+            verify_stream(stream_of(&input, meter), within, meter)
         })?,
     };
     for problem in &report.problems {

@@ -1,20 +1,18 @@
 //! Backups: the whole database as one compressed file, with a manifest that describes it.
 //!
 //! A backup is a folder with `pando.mdb.zst`, `manifest.toml`, and `pando.toml` if the node has
-//! one. It is made under a temporary name and renamed when it is complete and synced, so a folder
-//! with the right name is a complete backup. Increments are files beside these, which count once
+//! settings. It is made under a temporary name and renamed when it is complete and synced, so a
+//! folder with the right name is a complete backup. Increments are further files, which count once
 //! the manifest names them. A backup may also be one file, which ends in its manifest
 //! (`single.rs`), and a stream (`stream.rs`).
 
 mod copying;
-pub(crate) mod fuzz;
 mod hashing;
 mod increment;
-mod manifest;
+pub(crate) mod manifest;
 mod restore;
 mod room;
 pub(crate) mod single;
-mod sound;
 mod stream;
 mod verify;
 
@@ -23,8 +21,10 @@ pub use manifest::{Increment, Manifest};
 pub use restore::{Restored, restore, restore_stream};
 pub use room::bytes_to_restore;
 pub use single::settings_of;
+pub use stream::BackupStream;
 pub use verify::{remove_stale_verifications, verify, verify_stream};
 
+use crate::damage::require_sound;
 use crate::meter::Meter;
 use copying::{CONTENT_FILE, ZSTD_LEVEL, copy, file};
 use hashing::{Hashed, HashingReader, HashingWriter};
@@ -43,8 +43,8 @@ use store::{Error, Store};
 pub struct Source(Store);
 
 impl Source {
-    /// Opens the database in a data folder. A database that was not closed is recovered first; a
-    /// `served` one is read beside the server.
+    /// Opens the database in a data folder. A database that was not closed is recovered first. If
+    /// it is `served`, the backup reads beside the server.
     ///
     /// # Errors
     /// There is no database, it cannot be read, or a process that does not serve it has it open.
@@ -106,7 +106,7 @@ impl Source {
     /// Like [`Source::write_to`], into a new file that gets its name when it is complete.
     ///
     /// # Errors
-    /// As [`Source::write_to`]; nothing is left behind.
+    /// The errors of [`Source::write_to`]. Nothing is left behind.
     pub fn write_file(
         &self,
         to: &Path,
@@ -129,8 +129,8 @@ impl Source {
         increment::bytes(&self.0, backup)
     }
 
-    /// Adds the changes since the last increment to a backup of this node; `None` if there are
-    /// none.
+    /// Adds the changes since the last increment to a backup of this node; `None` if there are no
+    /// changes.
     ///
     /// # Errors
     /// A file cannot be read or written; [`Failure::Input`] if the folder is no backup of this node
@@ -178,7 +178,7 @@ impl Source {
         let (from, into) = io::pipe().map_err(file(path))?;
         std::thread::scope(|scope| {
             let copying = scope.spawn(move || self.0.copy_to(into.as_fd()));
-            let reading = scope.spawn(|| sound::require_sound(&self.0, meter));
+            let reading = scope.spawn(|| require_sound(&self.0, meter));
             let compressed = compress(from, content, path, meter);
             // This end of the pipe is closed by now, so the copying thread ends too.
             let copied = copying.join().map_err(|_| ended("copying"));
@@ -213,7 +213,7 @@ fn compress<W: Write>(
     let output = HashingWriter::new(content);
     let mut encoder = zstd::Encoder::new(output, ZSTD_LEVEL).map_err(file(path))?;
     encoder.include_checksum(true).map_err(file(path))?;
-    copy(&mut from, &mut encoder, [path, path], meter)?;
+    copy(&mut from, &mut encoder, path, path, meter)?;
     let output = encoder.finish().map_err(file(path))?;
     let (content, stored) = output.finish();
     Ok((content, (from.finish(), stored)))

@@ -11,17 +11,20 @@
 
 mod changes;
 mod forgotten;
+mod options;
 mod order;
 mod render;
-pub(crate) mod salvage;
+mod rules;
 
 pub use changes::{ChangesOptions, export_changes};
+pub use options::{Compression, ExportFormat, ExportOptions, Exported};
 
 use crate::line::Line;
 use crate::meter::Meter;
 use order::Writer;
-use render::{Part, Renderer, Rules};
+use render::{Part, Renderer};
 use replica::recover;
+use rules::Rules;
 use state::config;
 use state::stop::Failure;
 use std::io::Write;
@@ -31,83 +34,6 @@ use store::{EntryId, Reader};
 
 /// Number of ids rendered at once: about a megabyte of text for entries of usual size.
 const PART_IDS: u64 = 256;
-
-/// Compression of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// No compression.
-    Plain,
-    /// Gzip (RFC 1952), in many members.
-    Gzip,
-    /// Zstandard (RFC 8878), in many frames.
-    Zstd,
-}
-
-/// Format of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// LDIF content records (RFC 2849).
-    Ldif,
-    /// Concatenated LDAPMessages with add requests (RFC 4511 §4.7).
-    Ber,
-    /// Concatenated bare AddRequests.
-    BareBer,
-}
-
-/// Selection of an export, and its output.
-#[derive(Debug, Clone)]
-pub struct ExportOptions {
-    /// The base of the subtree to export; `None` for all naming contexts except `cn=config`.
-    pub base: Option<String>,
-    /// A filter that entries must match (RFC 4515); `None` for all entries.
-    pub filter: Option<String>,
-    /// Attributes to export, as in a search (RFC 4511 §4.5.1.8); empty for all.
-    pub attributes: Vec<String>,
-    /// Whether operational attributes are included.
-    pub operational: bool,
-    /// Format of the output.
-    pub format: ExportFormat,
-    /// Columns at which lines are folded; 0 for no folding.
-    pub fold_columns: usize,
-    /// Compression of the output.
-    pub compression: Compression,
-    /// Number of threads; 0 for one per core.
-    pub threads: usize,
-    /// Whether a process serves the database, so that it is read beside that one.
-    pub served: bool,
-    /// Whether damaged entries are skipped, with the entries below them, instead of ending the
-    /// export.
-    pub salvage: bool,
-}
-
-impl Default for ExportOptions {
-    /// Everything, so that an import of the export makes an equal directory.
-    fn default() -> ExportOptions {
-        ExportOptions {
-            base: None,
-            filter: None,
-            attributes: Vec::new(),
-            operational: true,
-            format: ExportFormat::Ldif,
-            fold_columns: 76,
-            compression: Compression::Plain,
-            served: false,
-            salvage: false,
-            threads: 0,
-        }
-    }
-}
-
-/// Result of an export.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Exported {
-    /// Number of entries.
-    pub entries: u64,
-    /// Number of bytes written, after compression.
-    pub bytes: u64,
-    /// Entries that could not be read, each with its name and the reason; empty unless `salvage`.
-    pub lost: Vec<String>,
-}
 
 /// Exports from the database in `data`.
 ///
@@ -125,7 +51,7 @@ pub fn export(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    // All readers, with the rules for reading, are of one state.
+    // All readers, and the rules, are of one state.
     let mut readers = store.readers(threads + 1 + usize::from(options.salvage))?;
     let mut own = readers.pop().ok_or_else(|| {
         Failure::Configuration("there is no read transaction for the export".to_owned())
@@ -210,7 +136,7 @@ impl Parts {
             let done = reader
                 .snapshot()
                 .map_err(Failure::from)
-                .and_then(|snapshot| renderer.parts(&snapshot, (from, to), put));
+                .and_then(|snapshot| renderer.parts(&snapshot, from, to, put));
             if let Err(failure) = done {
                 return self.line.stop(Some(failure));
             }

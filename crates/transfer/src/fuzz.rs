@@ -1,11 +1,12 @@
 //! Fuzz bodies: for any input bytes nothing panics, and a decoded value encodes to bytes that
 //! decode to an equal value. Each fuzz target calls one of them.
 
-pub use crate::backup::fuzz::manifest;
-
-use crate::backup::single::End;
+use crate::backup::manifest::Manifest;
+use crate::backup::single::{End, end_of, write_end};
 use crate::import::checkpoint::Saved;
 use crate::import::{BerPiece, BerPieces, after_element, read_request};
+use std::io::Cursor;
+use std::path::Path;
 
 /// Streams of add requests: every byte before the place where a stream breaks is returned, cut
 /// between requests, for any size of pieces.
@@ -26,17 +27,40 @@ pub fn add_stream(bytes: &[u8]) {
     }
 }
 
-/// The end of a backup in one file, and in a stream: what is read is written as it was.
+/// Ends of backups, in one file and in a stream: a parsed end has equal content.
 pub fn backup_end(bytes: &[u8]) {
     if let Some(end) = End::parse(bytes) {
         assert_eq!(end.content(), bytes, "{}", bytes.escape_ascii());
     }
     let mut framed = End::frame(bytes);
-    let name = std::path::Path::new("a stream");
+    let name = Path::new("a stream");
     let read = End::read(&mut framed.as_slice(), name);
     assert_eq!(read.ok(), End::parse(bytes), "{}", bytes.escape_ascii());
     framed.push(0);
     assert!(End::read(&mut framed.as_slice(), name).is_err());
+}
+
+/// Manifests of backups: a parsed one prints to text that parses to an equal one, also at the end
+/// of a backup that is one file.
+pub fn manifest(bytes: &[u8]) {
+    let name = Path::new("fuzz");
+    if let Ok(Some(end)) = end_of(&mut Cursor::new(bytes)) {
+        assert!(end.manifest.len() + end.settings.len() < bytes.len());
+    }
+    let Some(manifest) = parsed(bytes) else {
+        return;
+    };
+    let printed = manifest.text(name).expect("what was read can be written");
+    assert_eq!(Manifest::parse(&printed).as_ref(), Ok(&manifest));
+    let mut file = bytes.to_vec();
+    write_end(&manifest, bytes, &mut file, name).expect("memory takes it");
+    let end = end_of(&mut Cursor::new(&file)).expect("memory is read");
+    let end = end.expect("it was just written");
+    assert_eq!((end.manifest, &end.settings[..]), (printed, bytes));
+}
+
+fn parsed(bytes: &[u8]) -> Option<Manifest> {
+    Manifest::parse(std::str::from_utf8(bytes).ok()?).ok()
 }
 
 /// Checkpoints of imports: a decoded one encodes to equal bytes.

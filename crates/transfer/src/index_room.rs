@@ -1,4 +1,4 @@
-//! Estimates the space that indexes would take, from the database of a folder, served or not.
+//! Estimates the space that indexes would take in the database of a data folder, served or not.
 
 use replica::recover;
 use state::config;
@@ -6,10 +6,10 @@ use state::stop::Failure;
 use std::path::Path;
 use store::{IndexEstimate, IndexKind, estimate_index};
 
-/// Number of entries sampled for each index, enough to know the total within a few per cent.
+/// Number of entries sampled for each index, enough for an error of a few per cent.
 const SAMPLES: u64 = 2_000;
 
-/// Estimates indexes, given as attribute type and kind.
+/// Estimates the sizes of indexes, each given by attribute type and kind.
 ///
 /// # Errors
 /// There is no database; an attribute type is unknown; the process that serves the folder was

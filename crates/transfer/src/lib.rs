@@ -6,6 +6,7 @@
 //! - a target is complete under its name, or absent, whenever the process ends.
 
 pub mod backup;
+mod damage;
 pub mod export;
 #[doc(hidden)]
 pub mod fuzz;

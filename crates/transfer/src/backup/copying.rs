@@ -19,11 +19,12 @@ pub fn time_now() -> String {
     generalized_time(SystemClock.now_us())
 }
 
-/// Copies `from` to its end; the names appear in errors of reading and writing.
+/// Copies `from` to its end. Errors of reading name the path `read`, errors of writing `written`.
 pub(super) fn copy(
     from: &mut impl Read,
     to: &mut impl Write,
-    [read, written]: [&Path; 2],
+    read: &Path,
+    written: &Path,
     meter: &Meter,
 ) -> Result<(), Failure> {
     let mut buffer = vec![0; STEP_BYTES];
@@ -45,6 +46,7 @@ pub(super) fn copy(
     }
 }
 
+/// Makes failures of operations on this path.
 pub(super) fn file(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
     move |error| Failure::file(path.display().to_string(), error)
 }

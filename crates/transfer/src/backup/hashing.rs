@@ -4,12 +4,12 @@ use std::fmt::{self, Display, Formatter};
 use std::io::{self, BufRead, Read, Write};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Length and hash (XXH3, 128 bits) of bytes, which suffice to detect damage, not forgery.
+/// Length and hash (XXH3, 128 bits) of bytes. They detect damage, not forgery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hashed {
     /// Length in bytes.
     pub bytes: u64,
-    /// Its hash.
+    /// Hash of the bytes.
     pub xxh3: u128,
 }
 
@@ -28,6 +28,7 @@ impl Display for Hashed {
     }
 }
 
+/// Length and hash of the bytes so far.
 #[derive(Default)]
 struct Sum {
     bytes: u64,

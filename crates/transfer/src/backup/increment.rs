@@ -1,4 +1,4 @@
-//! Increments of a backup: the changes since it was made, each range of them in one file.
+//! Increments of a backup: the changes since the backup was made, each range of changes in a file.
 
 use super::copying::{ZSTD_LEVEL, file, time_now};
 use super::hashing::{Hashed, HashingReader, HashingWriter};
@@ -12,7 +12,7 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use store::Store;
 
-/// Advice in errors about a backup and a node that do not belong together.
+/// Advice in errors about a backup of another node or history.
 const ADVICE: &str = ": make a full backup, and add increments to that one";
 
 /// Maximum number of bytes that an increment of a backup takes.
@@ -75,7 +75,8 @@ pub(super) fn extend(
     Ok(Some(increment))
 }
 
-/// Locks a backup, so that other processes neither add to it nor remove the unfinished increment.
+/// Locks a backup until the file is dropped, so that other processes neither add to the backup nor
+/// remove the unfinished increment.
 fn alone(backup: &Path) -> Result<File, Failure> {
     let folder = File::open(backup).map_err(file(backup))?;
     match folder.try_lock() {
@@ -88,7 +89,7 @@ fn alone(backup: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Removes increments that killed processes left and that the manifest does not name.
+/// Removes files of increments that the manifest does not name: killed processes left them.
 fn remove_leftovers(backup: &Path, manifest: &Manifest) -> Result<(), Failure> {
     for entry in fs::read_dir(backup).map_err(file(backup))? {
         let name = entry.map_err(file(backup))?.file_name();
@@ -109,7 +110,8 @@ fn remove_leftovers(backup: &Path, manifest: &Manifest) -> Result<(), Failure> {
 }
 
 /// Refuses changes of another history: after a restore to an earlier moment, other changes have
-/// equal positions. `digest` is that of the state before the first change.
+/// equal positions. `digest` is the digest of the node's state before the first change; `None` if
+/// it is not recorded.
 fn require_same_history(
     backup: &Path,
     manifest: &Manifest,
@@ -129,7 +131,8 @@ fn require_same_history(
     }
 }
 
-/// Writes the first change and those after it; returns their length in bytes.
+/// Writes the first change and the following ones. Returns their length in bytes, and length and
+/// hash of the compressed file.
 fn write(
     first: Option<Frame>,
     mut next: impl FnMut() -> Result<Option<Frame>, Failure>,
@@ -158,8 +161,8 @@ fn write(
     Ok((length, stored))
 }
 
-/// Iterator over the records of an increment, which is compared with the manifest after the last
-/// one.
+/// Reader of the records of an increment. After the last record the file is compared with the
+/// manifest.
 pub(super) struct Records {
     path: std::path::PathBuf,
     expected: Hashed,

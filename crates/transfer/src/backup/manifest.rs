@@ -1,7 +1,7 @@
 //! The manifest of a backup.
 //!
-//! The digest at a position distinguishes histories: changes after a restore to an earlier moment
-//! have the positions of others. Manifests of earlier builds have no digest.
+//! The digest at a position distinguishes histories: after a restore to an earlier moment, new
+//! changes get the positions that other changes had. Manifests of earlier builds have no digest.
 
 use super::hashing::Hashed;
 use replica::partial::Partial;
@@ -22,18 +22,19 @@ const FORMAT: u32 = 2;
 pub struct Manifest {
     /// Version of the program that made the backup.
     pub pando: String,
-    /// Time of making as a GeneralizedTime. The backup has every write acknowledged before.
+    /// Time of making as a GeneralizedTime. The backup has every write acknowledged before this
+    /// time.
     pub made: String,
-    /// Position up to which the backup has every write; it may have later ones.
+    /// Position up to which the backup has every write; it may have later writes.
     pub position: u64,
-    /// Digest of the state at that position; `None` in backups of earlier builds.
+    /// Digest of the state at `position`; `None` in backups of earlier builds.
     pub digest: Option<u128>,
     /// Length and hash of the database.
     pub database: Hashed,
     /// Length and hash of the compressed database.
     pub stored: Hashed,
-    /// Length and hash of the settings in a backup of one file; `None` for a folder, where they may
-    /// be edited.
+    /// Length and hash of the settings in a backup of one file; `None` for a folder, where the
+    /// settings may be edited.
     pub settings: Option<Hashed>,
     /// The increments, in order.
     pub increments: Vec<Increment>,
@@ -48,7 +49,7 @@ pub struct Increment {
     pub after: u64,
     /// Position of the last change.
     pub position: u64,
-    /// Digest of the state at that position; `None` in increments of earlier builds.
+    /// Digest of the state at `position`; `None` in increments of earlier builds.
     pub digest: Option<u128>,
     /// Time of adding, as a GeneralizedTime.
     pub made: String,
@@ -96,7 +97,7 @@ struct Sum {
     xxh3: String,
 }
 
-/// A position in the order of changes, with its state's digest.
+/// A position in the order of changes, and the digest of the state there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub position: u64,
@@ -133,7 +134,7 @@ impl Manifest {
     /// Reads the manifest of a backup, which may be a folder or a file.
     ///
     /// # Errors
-    /// [`Failure::Input`] if it is no backup, or one of another format.
+    /// [`Failure::Input`] if there is no backup, or its format is another.
     pub fn read(backup: &Path) -> Result<Manifest, Failure> {
         if backup.is_file() {
             return super::single::manifest_of(backup);
@@ -147,8 +148,8 @@ impl Manifest {
     ///
     /// # Errors
     /// A text that says what is wrong.
-    pub(super) fn parse(text: &str) -> Result<Manifest, String> {
-        // The format is read first, because another one may have other fields.
+    pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
+        // The format is read first, because other formats may have other fields.
         let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
         let format = table.get("format").and_then(toml::Value::as_integer);
         if format != Some(i64::from(FORMAT)) {
@@ -203,7 +204,7 @@ impl Manifest {
         require_same(path, "the database in it", self.database, database)
     }
 
-    /// Compares the settings with the manifest; earlier builds did not record them.
+    /// Compares the settings with the manifest. Manifests of earlier builds do not have them.
     pub(super) fn require_settings(&self, path: &Path, settings: &[u8]) -> Result<(), Failure> {
         self.settings.map_or(Ok(()), |expected| {
             require_same(
@@ -221,14 +222,14 @@ impl Manifest {
         last.map_or(self.position, |it| it.position)
     }
 
-    /// Digest of the state at that position; `None` if not recorded.
+    /// Digest of the state at [`last_position`](Manifest::last_position); `None` if not recorded.
     pub fn last_digest(&self) -> Option<u128> {
         let last = self.increments.last();
         last.map_or(self.digest, |it| it.digest)
     }
 
     /// The manifest as text; `path` appears in errors.
-    pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
+    pub(crate) fn text(&self, path: &Path) -> Result<String, Failure> {
         let sum = |it: &Hashed| Sum {
             bytes: it.bytes,
             xxh3: hexadecimal(it.xxh3),

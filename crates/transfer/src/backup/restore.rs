@@ -4,7 +4,7 @@ use super::copying::{CONTENT_FILE, copy, file};
 use super::hashing::{HashingReader, HashingWriter};
 use super::increment::Records;
 use super::manifest::Manifest;
-use super::stream;
+use super::stream::{BackupStream, unpack};
 use crate::meter::Meter;
 use replica::changes::{Frame, Point, Reader};
 use replica::clock::{Clock, SystemClock};
@@ -23,7 +23,8 @@ use store::{DATABASE_FILE, Journal, Store};
 const RECORD_CHURN_BYTES: u64 = 256 << 10;
 /// Number of entries indexed in one slice.
 const INDEX_SLICE: usize = 10_000;
-/// Bytes that indexing an entry adds to the next checkpoint: a page, and a share of those above.
+/// Bytes that indexing an entry adds to the next checkpoint: a leaf page, and a share of the branch
+/// pages above it.
 const INDEXED_CHURN_BYTES: u64 = 12 << 10;
 
 /// Bytes read from a stream at once.
@@ -62,22 +63,23 @@ pub fn restore(
     })
 }
 
-/// Like [`restore`], for a backup of one file read from a stream; `name` appears in errors. Also
-/// returns the settings in the backup; empty if there are none.
+/// Like [`restore`], for a backup of one file that is read from a stream. Also returns the settings
+/// in the backup; empty if there are none.
 ///
 /// # Errors
-/// As [`restore`]; the stream must end with the backup.
+/// The errors of [`restore`]; the stream goes on behind the backup.
 pub fn restore_stream(
-    (from, name): (impl Read, &Path),
+    stream: BackupStream<'_, impl Read>,
     kept: Option<&Path>,
     until: Option<Point>,
     data: &Path,
     meter: &Meter,
 ) -> Result<(Restored, Vec<u8>), Failure> {
     into_place(data, |folder| {
-        let from = BufReader::with_capacity(STREAM_BYTES, from);
+        let name = stream.name;
+        let from = BufReader::with_capacity(STREAM_BYTES, stream.from);
         let database = folder.join(DATABASE_FILE);
-        let unpacked = stream::unpack(from, name, &database, meter);
+        let unpacked = unpack(from, name, &database, meter);
         // Cancelling ends the wait for a stream with an error of reading.
         let unpacked = unpacked.map_err(|failure| meter.check().err().unwrap_or(failure));
         let (manifest, settings) = unpacked?;
@@ -105,7 +107,7 @@ fn into_place<T>(
 }
 
 /// Refuses a folder that holds a database, or files that would be taken for the log of the restored
-/// one.
+/// database.
 fn require_free(data: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Input(format!(
@@ -123,7 +125,8 @@ fn require_free(data: &Path, target: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Executes the changes after the database in a folder.
+/// Executes the increments of a backup and then the kept changes, up to a moment, on the database
+/// in a folder.
 fn go_on(
     backup: &Path,
     kept: Option<&Path>,
@@ -162,7 +165,7 @@ fn go_on(
         }
     }
     if execution.records > 0 {
-        // A served or checked database needs the index, too.
+        // Serving and checking need the indexes, too.
         execution.build_for_rules(&store)?;
     }
     let Execution {
@@ -201,7 +204,8 @@ struct Execution<'r> {
 }
 
 impl Execution<'_> {
-    /// Executes a record, unless the database includes it or it is later than the wanted moment.
+    /// Executes a record, unless the database includes its changes or the record is later than the
+    /// wanted moment.
     fn take(&mut self, store: &Store, frame: &Frame) -> Result<(), Failure> {
         self.over = self.over || self.until.is_some_and(|it| !it.includes(frame));
         if self.over || frame.position() <= Some(self.replayer.position) {
@@ -217,8 +221,8 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Builds indexes that rules need. The node had them when it executed the following writes;
-    /// without them execution is correct, but each write reads all entries.
+    /// Builds indexes that rules need. The node had them when it executed the following writes.
+    /// Without the indexes execution is correct, but each write reads all entries.
     fn build_for_rules(&mut self, store: &Store) -> Result<(), Failure> {
         while self.replayer.waits() && !self.replayer.build_indexes(store, INDEX_SLICE)? {
             let churn = INDEX_SLICE as u64 * INDEXED_CHURN_BYTES;
@@ -274,7 +278,7 @@ fn decompress(
         false => backup.join(CONTENT_FILE),
     };
     let content = File::open(&path).map_err(file(&path))?;
-    // A file of its own ends with the compressed content.
+    // In a folder, the file ends with the compressed content.
     let bytes = if is_file {
         manifest.stored.bytes
     } else {
@@ -284,7 +288,7 @@ fn decompress(
     let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
     let output = private::create(target).map_err(file(target))?;
     let mut output = HashingWriter::new(output);
-    copy(&mut decoder, &mut output, [&path, target], meter)?;
+    copy(&mut decoder, &mut output, &path, target, meter)?;
     let mut stored = decoder.finish().into_inner();
     // Bytes behind the compressed content are an error.
     io::copy(&mut stored, &mut io::sink()).map_err(file(&path))?;

@@ -12,12 +12,13 @@ const GROWTH: u64 = 4;
 /// Bytes that a byte of a record adds in pages that are reused after the next checkpoint: some 20
 /// pages for a change of 300 bytes.
 const CHURN: u64 = 256;
-/// Maximum of those bytes between two checkpoints.
+/// Maximum of bytes in reused pages between two checkpoints.
 const CHURN_BYTES_MAX: u64 = 256 << 20;
 /// Approximate compression ratio of changes, for increments of earlier builds without a length.
 const RATIO: u64 = 8;
 
-/// Approximate maximum number of bytes for a restore, with the changes kept in a folder, if given.
+/// Approximate maximum number of bytes for a restore of a backup and its increments, and of the
+/// changes kept in the folder `kept`.
 ///
 /// # Errors
 /// The folder cannot be read.

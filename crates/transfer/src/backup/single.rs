@@ -1,7 +1,8 @@
 //! Backups in one file: the compressed database, followed by the other files of a backup's folder.
 //!
-//! The end is a skippable frame of zstd, so that `zstd -d` makes the database of the file. It holds
-//! the manifest, the settings, the lengths of both (4 bytes each, little-endian) and a mark.
+//! The end is a skippable frame of zstd, so that `zstd -d` makes the database of the file. The
+//! frame holds the manifest, the settings, the lengths of both (4 bytes each, little-endian) and a
+//! mark.
 
 use super::copying::file;
 use super::manifest::{Manifest, wrong};
@@ -27,7 +28,8 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// Parses the content of the frame at the end of a backup; `None` if it is none.
+    /// Parses the content of the frame at the end of a backup; `None` if the bytes are another
+    /// content.
     pub fn parse(content: &[u8]) -> Option<End> {
         let (rest, tail) = content.split_at_checked(content.len().checked_sub(TAIL_BYTES)?)?;
         let [manifest, settings] = lengths(tail.try_into().ok()?)?;
@@ -61,7 +63,7 @@ impl End {
         content
     }
 
-    /// Wraps a content in a frame that zstd skips.
+    /// A frame with this content, which zstd skips.
     pub fn frame(content: &[u8]) -> Vec<u8> {
         let mut frame = FRAME.to_vec();
         frame.extend_from_slice(&(content.len() as u32).to_le_bytes());
@@ -69,7 +71,7 @@ impl End {
         frame
     }
 
-    /// Reads the content behind the database from a stream, which must end with it.
+    /// Reads the content behind the database from a stream, which must end there.
     pub fn read(from: &mut impl Read, name: &Path) -> Result<End, Failure> {
         let expected = |what: &str, came: &str| {
             let name = name.display();
@@ -90,7 +92,7 @@ impl End {
         let mut content = vec![0; length as usize];
         from.read_exact(&mut content).map_err(ended)?;
         let end = End::parse(&content).ok_or_else(other)?;
-        // One byte proves that the stream goes on; its length is unknown.
+        // One more byte proves that the stream goes on; the length of the rest is unknown.
         let more = io::copy(&mut from.take(1), &mut io::sink());
         match more.map_err(file(name))? {
             0 => Ok(end),
@@ -108,7 +110,7 @@ fn lengths(tail: [u8; TAIL_BYTES]) -> Option<[usize; 2]> {
 }
 
 /// Writes the content behind the database.
-pub(super) fn write_end(
+pub(crate) fn write_end(
     manifest: &Manifest,
     settings: &[u8],
     out: &mut impl Write,
@@ -132,7 +134,7 @@ pub(super) fn manifest_of(backup: &Path) -> Result<Manifest, Failure> {
 /// The settings in a backup of one file; empty if there are none.
 ///
 /// # Errors
-/// The file is no such backup, or cannot be read.
+/// The file is no backup, or cannot be read.
 pub fn settings_of(backup: &Path) -> Result<Vec<u8>, Failure> {
     Ok(read_end(backup)?.settings)
 }
@@ -148,8 +150,8 @@ fn read_end(backup: &Path) -> Result<End, Failure> {
     end_of(&mut from).map_err(file(backup))?.ok_or_else(wrong)
 }
 
-/// The content at the end; `None` if the file is no backup.
-pub(super) fn end_of(from: &mut (impl Read + Seek)) -> io::Result<Option<End>> {
+/// The content at the end of a backup of one file; `None` if the file is no backup.
+pub(crate) fn end_of(from: &mut (impl Read + Seek)) -> io::Result<Option<End>> {
     let length = from.seek(SeekFrom::End(0))?;
     let Some(tail_at) = length.checked_sub(TAIL_BYTES as u64) else {
         return Ok(None);

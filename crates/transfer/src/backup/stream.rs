@@ -11,6 +11,14 @@ use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::Path;
 use store::private;
 
+/// A stream with a backup of one file.
+pub struct BackupStream<'n, R> {
+    /// The stream, which ends with the backup.
+    pub from: R,
+    /// Its name in errors.
+    pub name: &'n Path,
+}
+
 /// First bytes of a compressed database.
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 /// Bytes left free on the file system, because the length of the stream is unknown.
@@ -20,7 +28,7 @@ const SPARE_BYTES: u64 = 64 << 20;
 /// of the stream. Returns the manifest and the settings.
 ///
 /// # Errors
-/// Reading or writing failed; [`Failure::Input`] if the stream is no backup, is incomplete, or has
+/// Reading or writing fails; [`Failure::Input`] if the stream is no backup, is incomplete, or has
 /// bytes behind its end. The written file is then useless.
 pub(super) fn unpack(
     mut from: impl BufRead,
@@ -34,7 +42,7 @@ pub(super) fn unpack(
     let mut decoder = decoder.single_frame();
     let output = Spared::create(target).map_err(file(target))?;
     let mut output = HashingWriter::new(output);
-    copy(&mut decoder, &mut output, [name, target], meter).map_err(|failure| match failure {
+    copy(&mut decoder, &mut output, name, target, meter).map_err(|failure| match failure {
         Failure::File { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
             expected(name, "a whole backup", "an early end")
         }
@@ -49,10 +57,10 @@ pub(super) fn unpack(
     Ok((manifest, end.settings))
 }
 
-/// Refuses a stream with other first bytes, before anything is written.
+/// Refuses a stream that does not begin as a compressed database, before anything is written.
 fn require_backup(from: &mut impl BufRead, name: &Path) -> Result<(), Failure> {
     let head = from.fill_buf().map_err(file(name))?;
-    // A pipe may have delivered fewer bytes; errors in the others are found later.
+    // A pipe may have delivered fewer bytes; errors in the remaining bytes are found later.
     let came = head.len().min(MAGIC.len());
     match head.get(..came) {
         Some([]) | None => Err(expected(name, "a backup", "nothing")),

@@ -1,11 +1,12 @@
 //! Verifies a backup by restoring it into a temporary folder.
 //!
-//! The folder contains a file that is locked while it is in use, so that folders left by killed
-//! processes are recognised even where process ids are reused or invisible (containers, file
+//! The folder contains a file that is locked while the folder is in use, so that folders left by
+//! killed processes are recognised even where process ids are reused or invisible (containers, file
 //! systems of other machines).
 
 use super::copying::file;
 use super::restore::{Restored, restore, restore_stream};
+use super::stream::BackupStream;
 use crate::meter::Meter;
 use replica::check::{CheckReport, check};
 use replica::clock::{Clock, SystemClock};
@@ -15,7 +16,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use store::private;
 
-/// Prefix of such folders; process id and time follow.
+/// Prefix of the temporary folders' names; process id and time follow.
 const PREFIX: &str = "pando-verify-";
 /// Name of the locked file.
 const LOCK_FILE: &str = "in-use";
@@ -26,33 +27,34 @@ const NODE: &str = "node";
 /// the folder.
 ///
 /// # Errors
-/// As [`restore`]; a check that fails.
+/// The errors of [`restore`]; the restored database cannot be read. Damage is no error, it is in
+/// the report.
 pub fn verify(
     backup: &Path,
     within: &Path,
     meter: &Meter,
 ) -> Result<(Restored, CheckReport), Failure> {
-    verify_what(within, meter, |node| {
+    verify_by(within, meter, |node| {
         restore(backup, None, None, node, meter)
     })
 }
 
-/// Like [`verify`], for a backup of one file read from a stream; `name` appears in errors.
+/// Like [`verify`], for a backup of one file that is read from a stream.
 ///
 /// # Errors
-/// As [`restore_stream`]; a check that fails.
+/// The errors of [`restore_stream`] and [`verify`].
 pub fn verify_stream(
-    from: (impl Read, &Path),
+    stream: BackupStream<'_, impl Read>,
     within: &Path,
     meter: &Meter,
 ) -> Result<(Restored, CheckReport), Failure> {
-    verify_what(within, meter, |node| {
-        let (restored, _) = restore_stream(from, None, None, node, meter)?;
+    verify_by(within, meter, |node| {
+        let (restored, _) = restore_stream(stream, None, None, node, meter)?;
         Ok(restored)
     })
 }
 
-fn verify_what(
+fn verify_by(
     within: &Path,
     meter: &Meter,
     restore: impl FnOnce(&Path) -> Result<Restored, Failure>,
@@ -72,7 +74,7 @@ fn verify_in(
 ) -> Result<(Restored, CheckReport), Failure> {
     let path = place.join(LOCK_FILE);
     let in_use = private::create(&path).map_err(file(&path))?;
-    // Without file locks the process id has to do.
+    // On a file system without locks, the process id says whether the folder is in use.
     let _ = in_use.try_lock();
     let node = place.join(NODE);
     let restored = restore(&node)?;
@@ -80,7 +82,7 @@ fn verify_in(
     Ok((restored, check(&node)?))
 }
 
-/// Removes folders that killed verifications left, and returns their paths.
+/// Removes the folders that killed verifications left; returns their paths.
 pub fn remove_stale_verifications(within: &Path) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     let Ok(entries) = fs::read_dir(within) else {

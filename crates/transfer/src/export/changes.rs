@@ -3,7 +3,8 @@
 //! Records hold requests, so the requests of successful writes are exported, with the numbers that
 //! rules gave.
 
-use super::{Compression, Exported, forgotten};
+use super::forgotten;
+use super::options::{Compression, Exported};
 use crate::meter::Meter;
 use protocol::ldif::{LdifAttribute, LdifChange, LdifControl, LdifRecord, LdifWriter};
 use protocol::{ChangeOperation, oid};
@@ -26,7 +27,7 @@ use store::{EntryId, Lookup, Region, RegionScope, Snapshot};
 /// Bytes buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Which changes to export, and how.
+/// Selection of kept changes, and the output.
 #[derive(Debug, Clone)]
 pub struct ChangesOptions {
     /// The point after which changes are exported.
@@ -35,11 +36,11 @@ pub struct ChangesOptions {
     pub fold_columns: usize,
     /// Compression of the output.
     pub compression: Compression,
-    /// Whether a process serves the database, so that it is read beside that one.
+    /// Whether a server has the database open, so that the export reads beside it.
     pub served: bool,
 }
 
-/// Writes the kept changes after a point as LDIF; also returns the position of the last one.
+/// Writes the kept changes after a point as LDIF. Also returns the position of the last change.
 ///
 /// # Errors
 /// There is no database; some changes since the point are not kept; the output cannot be written.
@@ -82,7 +83,8 @@ pub fn export_changes(
     }
     exported.bytes += flush(&mut text, options.compression, output)?;
     store.require_same_holder()?;
-    // The end, even if the last records are not exported: nothing up to it is missing.
+    // The position of the state, even if the last records are not exported: the export lacks no
+    // change up to it.
     Ok((exported, end))
 }
 
@@ -136,7 +138,7 @@ fn flush(
 struct Printer<'p> {
     snapshot: &'p Snapshot<'p>,
     catalog: &'p Catalog,
-    /// The catalog's schema, extended by types that only older changes name.
+    /// The catalog's schema, extended by attribute types that only older changes name.
     schema: &'p Schema,
     ldif: &'p LdifWriter,
 }
@@ -259,8 +261,8 @@ impl Printer<'_> {
         Ok(name.to_string())
     }
 
-    /// The present numbers of added entries that were added without: the best guess for changes
-    /// kept by an earlier build.
+    /// The numbers that entries have now, for entries that were added without a number: the best
+    /// guess for changes kept by an earlier build, which did not record numbers.
     fn numbers_now(&self, frame: &Frame, decoded: &Decoded) -> Result<Vec<GivenNumber>, Failure> {
         let mut numbers = Vec::new();
         for (write, it) in decoded.writes.iter().enumerate() {
@@ -329,7 +331,8 @@ impl Printer<'_> {
     }
 }
 
-/// Whether an added entry requested a number from a rule: by lacking it, or by the request value.
+/// Whether an added entry requested a number from a rule: by lacking the attribute, or by the
+/// request value.
 fn asks_for_number(rule: &Numbers, addition: &Addition) -> bool {
     let of_type = |it: &&Given| it.description.type_id == rule.type_id;
     let mut values = addition.attributes.iter().filter(of_type);

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 /// Octet String, the syntax that allows any value.
 const SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.40";
 
-/// Decodes a record for printing. Types that `schema` lacks are added to it.
+/// Decodes a record for printing. Adds the attribute types that `schema` lacks to it.
 ///
 /// # Errors
 /// The record cannot be decoded.

@@ -1,7 +1,8 @@
 //! Writes rendered parts in order, superiors before the entries below them.
 
-use super::Exported;
-use super::render::{PART_BYTES, Part, Renderer, Row, Rules};
+use super::options::Exported;
+use super::render::{PART_BYTES, Part, Renderer, Row};
+use super::rules::{Rules, StoredEntry};
 use protocol::counted;
 use state::stop::Failure;
 use std::collections::{HashMap, HashSet};
@@ -14,14 +15,14 @@ pub(super) struct Writer<'w> {
     /// Reader for entries that have to be looked up again.
     reader: Reader,
     output: Output<'w>,
-    /// Entries with an id below that of a superior, which are not written yet.
+    /// Entries that are not written yet, because a superior has a greater id.
     deferred: HashSet<EntryId>,
     /// Deferred entries by the superior they wait for.
     waiting: HashMap<EntryId, Vec<EntryId>>,
     entries: u64,
 }
 
-/// The output of all text.
+/// The output, with the number of its bytes.
 struct Output<'w> {
     rules: &'w Rules,
     to: &'w mut dyn Write,
@@ -87,7 +88,7 @@ impl<'w> Writer<'w> {
         self.output.to.flush().map_err(failed)
     }
 
-    /// Writes a part entry by entry, because some of them wait for superiors.
+    /// Writes a part entry by entry, because some entries wait for superiors.
     fn put_one_by_one(&mut self, part: &Part) -> Result<(), Failure> {
         let mut text = Vec::with_capacity(part.text.len());
         let mut start = 0;
@@ -111,7 +112,8 @@ impl<'w> Writer<'w> {
         self.output.write_text(&text)
     }
 
-    /// Appends the entries that waited for this one, and those that waited for them.
+    /// Appends the entries that waited for this entry, and in turn the entries that waited for
+    /// them.
     fn release(&mut self, id: EntryId, text: &mut Vec<u8>) -> Result<(), Failure> {
         let mut free = self.waiting.remove(&id).unwrap_or_default();
         free.reverse();
@@ -120,7 +122,12 @@ impl<'w> Writer<'w> {
             let snapshot = self.reader.snapshot()?;
             if let Some(view) = snapshot.entry(id)? {
                 let take = &mut |text: &mut Vec<u8>| self.output.take(text);
-                let written = self.renderer.entry(&snapshot, id, &view, text, take)?;
+                let entry = StoredEntry {
+                    snapshot: &snapshot,
+                    id,
+                    view: &view,
+                };
+                let written = self.renderer.entry(&entry, text, take)?;
                 self.entries += u64::from(written);
             }
             if text.len() >= PART_BYTES {
@@ -142,7 +149,7 @@ impl Output<'_> {
     }
 
     fn write_text(&mut self, text: &[u8]) -> Result<(), Failure> {
-        match self.rules.compress(text)? {
+        match self.rules.compression.pack(text)? {
             Some(compressed) => self.write(&compressed),
             None => self.write(text),
         }

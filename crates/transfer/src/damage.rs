@@ -1,16 +1,22 @@
-//! Entries that an export with `salvage` could not read.
+//! Damaged entries: an export with `salvage` leaves them out and names them, a backup is refused
+//! because of them.
 
+use crate::meter::Meter;
+use state::stop::Failure;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use store::{EntryId, Snapshot};
+use store::{EntryId, Error, Snapshot, Store};
 
-/// The entries with the reasons.
+/// Maximum number of damaged entries named in a message.
+const NAMED_MAX: usize = 20;
+
+/// Entries that could not be read, with the reasons.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(Mutex<BTreeMap<EntryId, String>>);
 
 impl Losses {
     /// Adds an entry that could not be read.
-    pub fn add(&self, id: EntryId, error: &store::Error) {
+    pub fn add(&self, id: EntryId, error: &Error) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(id, error.to_string());
     }
@@ -46,4 +52,32 @@ fn name_of(snapshot: &Snapshot<'_>, parent: EntryId, rdn: &[u8]) -> String {
         Err(_) => name.extend_from_slice(format!(",(entry {parent})").as_bytes()),
     }
     String::from_utf8_lossy(&name).replace('\u{2}', ",")
+}
+
+/// Reads all entries of the newest state and compares their checksums. A backup with damaged
+/// entries is refused: in a rotation it would displace an older one that has them undamaged.
+///
+/// # Errors
+/// [`Failure::Input`] that names the damaged entries; the database cannot be read;
+/// [`Failure::Cancelled`].
+pub(crate) fn require_sound(store: &Store, meter: &Meter) -> Result<(), Failure> {
+    let mut reader = store.reader()?;
+    let snapshot = reader.snapshot()?;
+    let (losses, mut count) = (Losses::default(), 0);
+    let (met, counted) = snapshot.read_all(&|| meter.check().is_ok(), &mut |id| {
+        count += 1;
+        losses.add(id, &Error::DamagedEntry { id });
+    })?;
+    if count == 0 && met == counted {
+        return Ok(());
+    }
+    let mut lines = losses.lines(&snapshot);
+    lines.truncate(NAMED_MAX);
+    lines.push(format!(
+        "no backup was made: {count} of {counted} entries are damaged, {} cannot be reached; \
+         bring an older backup back with `pando restore`, or save the others with `pando export \
+         --salvage`",
+        counted.saturating_sub(met)
+    ));
+    Err(Failure::Input(lines.join("\n")))
 }
