@@ -17,9 +17,6 @@ use crate::tree;
 /// Length of the longest circle that needs no reason: a type, its builder, and its reader.
 const CIRCLE_MAX: usize = 3;
 
-/// Crates with longer circles, and the number of files in the longest, which may only fall.
-const LONGER: &[(&str, usize)] = &[];
-
 /// Marks around the part of ARCHITECTURE.md that this test writes.
 const BEGIN: &str = "<!-- floors: made by tests/tidy/modules.rs -->\n";
 const END: &str = "<!-- end of floors -->\n";
@@ -276,17 +273,7 @@ fn modules_form_no_long_circles() {
     let mut findings = Findings::of("circles");
     for name in crates() {
         let circles = circles(&Package::read(&name).edges());
-        let longest = circles.iter().map(BTreeSet::len).max().unwrap_or_default();
-        let known = LONGER.iter().find(|(of, _)| *of == name);
-        let most = known.map_or(CIRCLE_MAX, |(_, most)| *most);
-        if known.is_some() && longest < most {
-            findings.add(
-                &name,
-                format!("{longest} files, {most} are noted: note fewer"),
-            );
-        }
-        let most = if longest > most { CIRCLE_MAX } else { most };
-        for circle in circles.iter().filter(|it| it.len() > most) {
+        for circle in circles.iter().filter(|it| it.len() > CIRCLE_MAX) {
             let files: Vec<String> = circle.iter().map(|it| it.join("::")).collect();
             findings.add(
                 &name,

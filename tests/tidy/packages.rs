@@ -26,6 +26,15 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pando-spool",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-store",
+            "pando-state",
+        ],
+    ),
+    (
         "pando-replica",
         &[
             "pando-protocol",
@@ -54,6 +63,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-policy",
             "pando-store",
             "pando-state",
+            "pando-spool",
             "pando-replica",
             // Its tests fill directories by imports.
             "pando-transfer",
@@ -205,6 +215,43 @@ fn execution_reads_nothing_else() {
     absent("execution", "crates/state/src/", &sources);
     let indexes = ["is_ready", "index_states", "indexing", "limits"];
     absent("execution", "crates/state/src/execute/", &indexes);
+}
+
+/// Maximum lines of product code in one crate: lines that are neither blank, comments nor tests.
+const PRODUCT_LINES_MAX: usize = 15_000;
+
+#[test]
+fn crates_hold_one_idea() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for file in tree::files(&[".rs"]) {
+        let mut parts = file.path.split('/');
+        let (Some("crates"), Some(name), Some("src")) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        if !parts.any(|it| it.trim_end_matches(".rs").ends_with("tests")) {
+            *lines.entry(name.to_owned()).or_default() += product_lines(&file.text);
+        }
+    }
+    let mut findings = Findings::of("crate-size");
+    for (name, lines) in lines
+        .iter()
+        .filter(|(_, lines)| **lines > PRODUCT_LINES_MAX)
+    {
+        findings.add(name, format!("{lines} lines of product code"));
+    }
+    findings.report();
+}
+
+fn product_lines(text: &str) -> usize {
+    let product = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
+    let lines = product.lines().map(str::trim);
+    lines
+        .filter(|it| !it.is_empty() && !it.starts_with("//"))
+        .count()
 }
 
 /// A dependency that no source names is compiled for nothing.

@@ -1,5 +1,9 @@
 //! Rules about Rust files: header, size, line width, banned calls, unsafe code.
 
+use std::collections::BTreeMap;
+
+use syn::visit::Visit;
+
 use crate::Findings;
 use crate::tree::{self, File};
 
@@ -106,6 +110,60 @@ fn functions_fit_on_a_screen() {
         }
     }
     findings.report();
+}
+
+/// Crates with parameters that are tuples, and their numbers, which may only fall: a tuple of
+/// arguments hides their number and has no name.
+const TUPLES: &[(&str, usize)] = &[
+    ("directory", 32),
+    ("pando", 1),
+    ("protocol", 1),
+    ("replica", 4),
+    ("state", 13),
+    ("store", 3),
+];
+
+#[test]
+fn arguments_have_names() {
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for file in tree::files(&[".rs"]) {
+        let Some((name, _)) = file
+            .path
+            .strip_prefix("crates/")
+            .and_then(|it| it.split_once("/src/"))
+        else {
+            continue;
+        };
+        let parsed = syn::parse_file(&file.text).expect("the file compiles");
+        let mut tuples = Tuples(0);
+        tuples.visit_file(&parsed);
+        *found.entry(name.to_owned()).or_default() += tuples.0;
+    }
+    let mut findings = Findings::of("tuples");
+    for (name, number) in &found {
+        let known = TUPLES.iter().find(|(of, _)| of == name);
+        let most = known.map_or(0, |(_, most)| *most);
+        if *number != most {
+            findings.add(
+                name,
+                format!("{number} parameters are tuples, {most} are noted"),
+            );
+        }
+    }
+    findings.report();
+}
+
+/// Number of parameters of functions that are tuples.
+struct Tuples(usize);
+
+impl<'ast> Visit<'ast> for Tuples {
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        let tuples = signature.inputs.iter().filter(|it| match it {
+            syn::FnArg::Typed(typed) => matches!(*typed.pat, syn::Pat::Tuple(_)),
+            syn::FnArg::Receiver(_) => false,
+        });
+        self.0 += tuples.count();
+    }
 }
 
 #[test]

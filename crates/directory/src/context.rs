@@ -2,13 +2,12 @@
 
 pub(crate) use state::view::{Described, EachMember, Place, VisibleEntry, Walks, whole_bytes_max};
 
-use crate::memory::Portion;
 use crate::monitor::Counters;
-use crate::search::spool::Spools;
 use policy::Subject;
 use replica::Clock;
+use spool::Spools;
+use spool::memory::Portion;
 use state::catalog::Catalog;
-use state::stop::Stop;
 use state::view::{Room, Served, View};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
@@ -97,11 +96,5 @@ impl Served for Lent<'_> {
 
     fn room(&self) -> Box<dyn Room> {
         Box::new(Portion::new(self.spools.memory()))
-    }
-}
-
-impl Room for Portion {
-    fn grow(&mut self, bytes: u64) -> Result<(), Stop> {
-        Portion::grow(self, bytes)
     }
 }

@@ -26,7 +26,6 @@ pub mod fuzz;
 #[cfg(test)]
 mod history_tests;
 mod last_name;
-mod memory;
 mod monitor;
 mod open;
 mod operation;
@@ -43,7 +42,6 @@ mod transactions;
 mod worker;
 
 pub use crate::search::cursor::Cursor;
-pub use crate::search::spool::FILES_MAX as SPOOL_FILES_MAX;
 pub use completion::{Completion, Mailbox};
 pub use flow::Flow;
 pub use monitor::{Connections, Front, ListenerState, SetLimits};
@@ -54,5 +52,6 @@ pub use peer::Peer;
 pub use replica::changes::Keeping;
 pub use replica::{Clock, InitOptions, Scrubbing, Status, SystemClock};
 pub use session::Session;
+pub use spool::FILES_MAX as SPOOL_FILES_MAX;
 pub use state::stop::{Failure, Refusal, Stop};
 pub use worker::Worker;

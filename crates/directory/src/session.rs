@@ -4,11 +4,11 @@ use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::bulk_stream::BulkStream;
 use crate::bundle::Bundle;
-use crate::memory::{Account, Hold};
 use crate::peer::Peer;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
 use policy::{LimitSettings, Limits, Subject, Whose};
+use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
 use std::rc::Rc;
 

@@ -2,18 +2,18 @@
 
 use crate::account::hashing::HashPool;
 use crate::feed::Feed;
-use crate::memory::Budget;
 use crate::monitor::Monitor;
 use crate::search::cookie_key::CookieKey;
-use crate::search::list::Lists;
 use crate::search::places::Running;
-use crate::search::spool::Spools;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use policy::password::Scheme;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::{Clock, Replica};
 use schema::Schema;
+use spool::Spools;
+use spool::list::Lists;
+use spool::memory::Budget;
 use state::catalog::Catalog;
 use state::stop::Failure;
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 //!   does;
 //! - no transaction outlives the connection or a Bind.
 
-use crate::memory::Hold;
 use policy::{Limits, Subject};
 use protocol::{LdapResult, MessageId, ResultCode, oid, response};
+use spool::memory::Hold;
 use state::stop::{Refusal, Stop};
 use state::write::Write;
 use std::collections::HashMap;

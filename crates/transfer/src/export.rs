@@ -3,7 +3,7 @@
 //!
 //! Several threads render ranges of ids from snapshots of one state, and the ranges are written in
 //! order, in small parts. Ids mostly follow the tree; an entry that was moved below one with a
-//! greater id waits until that one is written. So the order is that of ids wherever possible, and
+//! greater id waits until its superior is written. So entries stand by id wherever possible, and
 //! because an import gives ids in the order of the file, exporting an imported export yields the
 //! same file.
 //!

@@ -17,6 +17,7 @@ use crate::search::run::step;
 use crate::search::sort::begin::{self as sorting, Begun};
 use crate::search::virtual_search::VirtualSearch;
 use crate::search::{page, unindexed, virtual_search};
+use protocol::SearchRequest;
 use protocol::control::{MatchingEntryCountRequest, PagedResults};
 use state::projection::Projection;
 use state::stop::Stop;
@@ -31,21 +32,14 @@ pub(crate) fn search(
     query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Box<Cursor>>, Stop> {
-    let Query {
-        message,
-        request,
-        controls,
-    } = query;
+    let (request, controls) = (query.request, query.controls);
     let catalog = context.catalog;
     let asked = controls.search.as_deref();
-    let now_s = || call.now_s();
-    let mut extras = Extras::of(catalog, request, asked, &now_s)?;
+    let mut extras = Extras::of(catalog, request, asked, &|| call.now_s())?;
     if controls.position.is_some() {
         tell_position(context, call, &mut extras)?;
     }
-    heavy::refuse(&request.filter)?;
-    let mut filter = catalog.schema.resolve_filter_with(&request.filter, &now_s);
-    context.narrow(&mut filter);
+    let mut filter = resolve_filter(context, call, request)?;
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     require_virtual(context, call, query)?;
     let mut effort = Effort::of(call, query);
@@ -68,7 +62,7 @@ pub(crate) fn search(
     context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
     links::follow(context, &mut filter, areas.iter().map(|it| &it.region))?;
     let mut cursor = Cursor {
-        id: message.id,
+        id: query.message.id,
         whole_bytes_max: whole_bytes_max(filter.weight()),
         filter,
         projection,
@@ -101,6 +95,20 @@ pub(crate) fn search(
             Ok(None)
         }
     }
+}
+
+/// The filter of a request, resolved and narrowed to what the subject may search.
+#[inline(always)]
+fn resolve_filter(
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    request: &SearchRequest<'_>,
+) -> Result<schema::Filter, Stop> {
+    heavy::refuse(&request.filter)?;
+    let schema = &context.catalog.schema;
+    let mut filter = schema.resolve_filter_with(&request.filter, &|| call.now_s());
+    context.narrow(&mut filter);
+    Ok(filter)
 }
 
 /// Checks the assertion control against a base that is not stored.

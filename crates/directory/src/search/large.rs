@@ -10,9 +10,9 @@
 //! again, so that the answer never mixes old and new ones.
 
 use crate::context::{Context, Described, EachMember, VisibleEntry};
-use crate::search::spool::{Spool, Spools};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::{AttributeNumber, KnownAttribute, TypeId};
+use spool::{Spool, Spools};
 use state::matched_values::MatchedValues;
 use state::projection::Projection;
 use state::stop::{Failure, Stop};
@@ -316,7 +316,7 @@ impl Large {
             return Ok(Gone::NotYet);
         };
         while let Some(set) = self.sets.get_mut(*at) {
-            let start = self.spool.len();
+            let start = self.spool.length();
             let (mut failed, mut some) = (None, set.some);
             let spool = &mut self.spool;
             let (which, type_only) = ((set.type_id, set.number), set.type_only);
@@ -335,7 +335,7 @@ impl Large {
                     false => ControlFlow::Continue(()),
                 }
             })?;
-            set.bytes += self.spool.len() - start;
+            set.bytes += self.spool.length() - start;
             set.some = some;
             if let Some(stop) = failed {
                 return Err(stop);

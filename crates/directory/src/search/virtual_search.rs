@@ -140,12 +140,7 @@ pub(crate) fn answer(
     nodes: &[Node],
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    let VirtualSearch {
-        query,
-        filter,
-        projection,
-        extras,
-    } = search;
+    let (query, projection, extras) = (search.query, search.projection, search.extras);
     let (id, request, controls) = (query.message.id, query.request, query.controls);
     heavy::refuse_virtual(&request.filter)?;
     let asked = controls.search.as_deref();
@@ -159,8 +154,8 @@ pub(crate) fn answer(
     // The subentries control does not apply to the root DSE.
     let is_root = request.base.trim_start_matches(' ').is_empty();
     let filter = match asked.and_then(|it| it.subentries) {
-        Some(asked) if !is_root => extras::narrowed(catalog, filter, asked),
-        _ => filter,
+        Some(asked) if !is_root => extras::narrowed(catalog, search.filter, asked),
+        _ => search.filter,
     };
     let mut scratch = Vec::new();
     let mut matches =

@@ -147,7 +147,7 @@ impl Manifest {
     /// Parses the text of a manifest.
     ///
     /// # Errors
-    /// A text that says what is wrong.
+    /// A sentence about the first error in the text.
     pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
         // The format is read first, because other formats may have other fields.
         let table: toml::Table = text.parse().map_err(|error| format!("{error}"))?;

@@ -15,7 +15,7 @@ use store::private;
 pub struct BackupStream<'n, R> {
     /// The stream, which ends with the backup.
     pub from: R,
-    /// Its name in errors.
+    /// Name of the stream in errors.
     pub name: &'n Path,
 }
 

@@ -162,8 +162,8 @@ impl Rules {
         };
         let found = view.entry(entry.id).map_err(failed)?;
         let Some(found) = found else { return Ok(false) };
-        let truth = filter.evaluate(&self.catalog.schema, &found, scratch);
-        view.evaluated(truth == Truth::True).map_err(failed)
+        let truth = found.evaluate(filter, scratch);
+        Ok(truth.map_err(failed)? == Truth::True)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Holders<'p> {
 /// The counter of a range of numbers.
 #[derive(Debug)]
 struct Counter {
-    /// Its key in the database.
+    /// Key of the counter in the database.
     key: Vec<u8>,
     /// The last number given; `None` if none was.
     last: Option<u128>,

@@ -25,18 +25,15 @@ pub(crate) fn begin(
     context: &Context<'_>,
     query: Query<'_>,
 ) -> Result<Follower, Stop> {
-    let Query {
-        message,
-        request,
-        controls,
-    } = query;
-    let id = message.id;
+    let (request, controls) = (query.request, query.controls);
+    let id = query.message.id;
     refuse_combinations(request, controls)?;
     let region = areas::region(context, call, query)?;
     let catalog = context.catalog;
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);
     let limits = call.limits.0;
+    let client_ms = request.time_limit_s.saturating_mul(1_000);
     let mut follower = Follower {
         id,
         kind: Kind::Sync { persist: false },
@@ -71,10 +68,7 @@ pub(crate) fn begin(
         silent: 0,
         sent: 0,
         size_max: u64::from(lower(limits.size_entries_max, request.size_limit)),
-        time_ms_max: u64::from(lower(
-            limits.time_ms_max,
-            request.time_limit_s.saturating_mul(1_000),
-        )),
+        time_ms_max: u64::from(lower(limits.time_ms_max, client_ms)),
         candidates_max: limits.candidates_max,
         examined: 0,
         began_us: None,
@@ -88,12 +82,8 @@ pub(crate) fn begin(
     follower.choose(context, controls)?;
     follower.permit = follower.admission(context, call)?;
     if follower.stays() {
-        follower.listener = Some(call.listen(
-            call.session,
-            id,
-            &context.subject.purse(),
-            limits.followers_max,
-        )?);
+        let (purse, max) = (context.subject.purse(), limits.followers_max);
+        follower.listener = Some(call.listen(call.session, id, &purse, max)?);
     }
     Ok(follower)
 }

@@ -6,7 +6,6 @@ use crate::search::area::AreaKind;
 use crate::search::call::{Query, SearchCall};
 use crate::search::cursor::Cursor;
 use crate::search::end::write_done;
-use crate::search::list::{ListWriter, Origin, Sorter};
 use crate::search::page;
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
@@ -14,6 +13,7 @@ use crate::search::sort::outcome::{self, Asked, Failure};
 use crate::search::sort::state::{Collect, Goal, Phase, Sorted};
 use crate::search::sort::{pages, walk};
 use crate::search::view::{NoView, View};
+use spool::list::{ListWriter, Origin, Sorter};
 use state::stop::Stop;
 use std::collections::VecDeque;
 use store::Region;
@@ -69,7 +69,7 @@ pub(crate) fn begin(
     let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
     let regions: Vec<Region> = regions.map(|it| it.region).collect();
     cursor.areas.retain(|it| !is_entries(it.kind));
-    let origin = Origin::of(context, call.lent.clock.now_us(), fingerprint);
+    let origin = origin_of(context, call, fingerprint);
     let mut sorted = Sorted {
         order,
         critical: asked.sort_critical,
@@ -96,6 +96,17 @@ pub(crate) fn begin(
     }
     cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
     Ok(Begun::Sorted)
+}
+
+/// The origin of a list that is begun now.
+fn origin_of(context: &Context<'_>, call: &SearchCall<'_>, fingerprint: u64) -> Origin {
+    Origin {
+        fingerprint,
+        subject: context.subject.dn.as_str().into(),
+        schema: context.catalog.schema.clone(),
+        version: context.version(),
+        begun_us: call.lent.clock.now_us(),
+    }
 }
 
 /// The part that the client wants; `None` if it abandons its paged search.

@@ -3,12 +3,12 @@
 use crate::context::Context;
 use crate::search::call::SearchCall;
 use crate::search::cursor::Cursor;
-use crate::search::list;
-use crate::search::list::{List, Origin};
 use crate::search::slice::Slice;
 use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::state::{Goal, Part, Phase, Progress, Sorted};
 use crate::search::view::NoView;
+use spool::list;
+use spool::list::{List, Origin};
 use state::stop::Stop;
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! State of a sorted search between two slices.
 
-use crate::memory::Hold;
 use crate::search::limits::End;
-use crate::search::list::{self, List, ListWriter, Merge, Sorter};
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::pages;
 use crate::search::view::View;
 use schema::AttributeNumber;
+use spool::list::{self, List, ListWriter, Merge, Sorter};
+use spool::memory::Hold;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use store::{Candidates, EntryId, Region};

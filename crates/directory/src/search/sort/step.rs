@@ -6,7 +6,6 @@ use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::{candidate_limit, park, write_done};
 use crate::search::later::wants;
-use crate::search::list::{Merge, Sorter};
 use crate::search::slice::Slice;
 use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::key::{Order, Unsorted};
@@ -16,6 +15,7 @@ use crate::search::sort::walk;
 use crate::search::view::NoView;
 use crate::search::{limits, page, unindexed};
 use protocol::ResultCode;
+use spool::list::{Merge, Sorter};
 use state::stop::Stop;
 use store::{Candidates, EntryId, Region};
 

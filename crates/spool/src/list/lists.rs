@@ -1,8 +1,8 @@
 //! The lists of a directory that are kept for later views and pages.
 
+use crate::list::List;
 use crate::memory::Budget;
-use crate::search::list::List;
-use crate::search::spool::Spools;
+use crate::spool::Spools;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,8 @@ const AGE_MAX_US: u64 = 600 * 1_000_000;
 
 /// The kept lists of a directory.
 #[derive(Debug)]
-pub(crate) struct Lists {
+pub struct Lists {
+    /// Storage of the lists.
     pub spools: Arc<Spools>,
     /// The lists, most recently used last.
     kept: Mutex<Vec<Arc<List>>>,
@@ -25,8 +26,10 @@ pub(crate) struct Lists {
 
 /// Conditions for finding a list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub struct Asked<'a> {
+    /// Fingerprint of everything that determines the list's content.
     pub fingerprint: u64,
+    /// The schema that gives the sort keys their meaning.
     pub schema: &'a schema::Schema,
     /// Number of the list that the client has seen.
     pub number: Option<u64>,
@@ -64,12 +67,12 @@ impl Lists {
     }
 
     /// A new unique number for a list.
-    pub(crate) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Keeps a complete list.
-    pub(crate) fn keep(&self, list: Arc<List>) {
+    pub fn keep(&self, list: Arc<List>) {
         let mut kept = self.kept();
         let subject = &list.origin.subject;
         let own = kept.iter().filter(|it| it.origin.subject == *subject);

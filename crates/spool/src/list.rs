@@ -8,18 +8,17 @@ mod coded;
 mod lists;
 mod sorter;
 
-pub(crate) use coded::Place;
-pub(crate) use lists::{Asked, Lists};
-pub(crate) use sorter::{Merge, Sorter};
+pub use coded::Place;
+pub use lists::{Asked, Lists};
+pub use sorter::{Merge, Sorter};
 
-use crate::context::Context;
 use coded::Writer;
 use state::stop::{Failure, Stop};
 use std::sync::Arc;
 
 /// A complete list.
 #[derive(Debug)]
-pub(crate) struct List {
+pub struct List {
     keys: coded::Coded,
     /// Offset of every `coded::GROUP`th key in the coded keys, beginning with the first.
     groups: Box<[u64]>,
@@ -31,7 +30,7 @@ pub(crate) struct List {
 
 /// The search for which a list was made.
 #[derive(Debug, Clone)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// Fingerprint of everything that determines the list's content (`page::fingerprint`).
     pub fingerprint: u64,
     /// Normalised name of the subject; empty for anonymous.
@@ -42,19 +41,6 @@ pub(crate) struct Origin {
     pub version: u64,
     /// Time when the list was begun, in microseconds of Unix time.
     pub begun_us: u64,
-}
-
-impl Origin {
-    /// The origin of a list begun now for a search with this fingerprint.
-    pub fn of(context: &Context<'_>, begun_us: u64, fingerprint: u64) -> Origin {
-        Origin {
-            fingerprint,
-            subject: context.subject.dn.as_str().into(),
-            schema: context.catalog.schema.clone(),
-            version: context.version(),
-            begun_us,
-        }
-    }
 }
 
 impl List {
@@ -134,7 +120,7 @@ impl List {
 
 /// A list being written.
 #[derive(Debug)]
-pub(crate) struct ListWriter {
+pub struct ListWriter {
     lists: Arc<Lists>,
     keys: Writer,
     groups: Vec<u64>,

@@ -1,7 +1,7 @@
 //! Sorts keys that may exceed memory: sorted runs in one file, merged at the end.
 
-use crate::search::list::coded::{Coded, Place, Writer};
-use crate::search::spool::Spools;
+use crate::list::coded::{Coded, Place, Writer};
+use crate::spool::Spools;
 use state::stop::{Failure, Stop};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ const KEY_BYTES: usize = 32;
 
 /// Sorter of keys added in any order.
 #[derive(Debug)]
-pub(crate) struct Sorter {
+pub struct Sorter {
     /// The keys of the run being collected, and their octets.
     keys: Vec<Box<[u8]>>,
     bytes: usize,
@@ -104,7 +104,7 @@ impl Sorter {
 
 /// Iterator over keys in ascending order.
 #[derive(Debug)]
-pub(crate) struct Merge {
+pub struct Merge {
     /// All keys, if they fit one run.
     few: std::vec::IntoIter<Box<[u8]>>,
     keys: Coded,

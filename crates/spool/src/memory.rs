@@ -8,6 +8,7 @@
 
 use protocol::ResultCode;
 use state::stop::Stop;
+use state::view::Room;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ const CHUNK: u64 = 64 << 10;
 
 /// The memory budget of a directory.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     /// Maximum bytes of all connections, and of each; 0 for no limit.
     bytes_max: u64,
     each_bytes_max: u64,
@@ -27,21 +28,21 @@ pub(crate) struct Budget {
 
 /// Memory counted for one connection.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub struct Account {
     budget: Arc<Budget>,
     taken: Cell<u64>,
 }
 
 /// Bytes taken from the budget, returned on drop.
 #[derive(Debug)]
-pub(crate) struct Portion {
+pub struct Portion {
     budget: Arc<Budget>,
     bytes: u64,
 }
 
 /// Bytes taken from the budget for one connection, returned on drop.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub struct Hold {
     portion: Portion,
     account: Rc<Account>,
 }
@@ -176,6 +177,12 @@ impl Drop for Hold {
     fn drop(&mut self) {
         let taken = self.account.taken.get();
         self.account.taken.set(taken - self.portion.bytes);
+    }
+}
+
+impl Room for Portion {
+    fn grow(&mut self, bytes: u64) -> Result<(), Stop> {
+        Portion::grow(self, bytes)
     }
 }
 

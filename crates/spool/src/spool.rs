@@ -29,7 +29,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Limits and counters of all spools of a directory.
 #[derive(Debug)]
-pub(crate) struct Spools {
+pub struct Spools {
     folder: PathBuf,
     words: &'static Words,
     /// Maximum bytes in all files; 0 for no limit.
@@ -173,7 +173,7 @@ impl Spools {
 
 /// Bytes collected in memory and a file.
 #[derive(Debug)]
-pub(crate) struct Spool {
+pub struct Spool {
     spools: Arc<Spools>,
     file: Option<File>,
     /// Number of bytes in the file.
@@ -196,7 +196,7 @@ impl Spool {
     }
 
     /// Length in bytes.
-    pub fn len(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.written + self.memory.len() as u64
     }
 
@@ -302,13 +302,13 @@ mod tests {
         for part in all.chunks(70_001) {
             spool.append(|out| out.extend_from_slice(part)).unwrap();
         }
-        assert_eq!(spool.len(), all.len() as u64);
+        assert_eq!(spool.length(), all.len() as u64);
         let mut out = Vec::new();
         while spool.read(out.len() as u64, 65_537, &mut out).unwrap() > 0 {}
         assert!(out == all);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         spool.clear();
-        assert_eq!(spool.len(), 0);
+        assert_eq!(spool.length(), 0);
     }
 
     #[test]

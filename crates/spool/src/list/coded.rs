@@ -2,13 +2,13 @@
 //! octets), length of the rest (2 octets), the rest. The first key of a group is whole, so that
 //! reading can begin there.
 
-use crate::search::spool::{Spool, Spools};
+use crate::spool::{Spool, Spools};
 use protocol::ResultCode;
 use state::stop::{Failure, Refusal, Stop};
 use std::sync::Arc;
 
 /// Number of keys in a group.
-pub(crate) const GROUP: u32 = 64;
+pub const GROUP: u32 = 64;
 /// Octets read at a time.
 const READ_BYTES: usize = 4096;
 /// Octets of the two lengths in front of each rest.
@@ -16,7 +16,7 @@ const HEAD_BYTES: usize = 4;
 
 /// Writer of keys.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     spool: Spool,
     previous: Vec<u8>,
     count: u32,
@@ -38,13 +38,13 @@ impl Writer {
 
     /// Number of octets written so far.
     pub fn len(&self) -> u64 {
-        self.spool.len()
+        self.spool.length()
     }
 
     /// Begins a group, whose first key is stored whole. Returns its offset.
     pub fn begin(&mut self) -> u64 {
         self.previous.clear();
-        self.spool.len()
+        self.spool.length()
     }
 
     /// Appends a key.
@@ -86,14 +86,14 @@ impl Writer {
 
 /// Written keys.
 #[derive(Debug)]
-pub(crate) struct Coded {
+pub struct Coded {
     spool: Spool,
 }
 
 impl Coded {
     /// A reader that begins with a whole key at `start`.
     pub fn reader(&self, start: u64) -> Place {
-        self.reader_of(start, self.spool.len())
+        self.reader_of(start, self.spool.length())
     }
 
     /// A reader of the keys in a range of the spool.
@@ -109,13 +109,13 @@ impl Coded {
 
     /// A reader behind the last key.
     pub fn end(&self) -> Place {
-        self.reader(self.spool.len())
+        self.reader(self.spool.length())
     }
 }
 
 /// A reader of successive keys.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// Offset of the octets behind `buffer`.
     at: u64,
     end: u64,
@@ -132,7 +132,7 @@ impl Place {
     }
 
     /// The next key; `None` behind the last.
-    pub(crate) fn next(&mut self, keys: &Coded) -> Result<Option<&[u8]>, Failure> {
+    pub fn next(&mut self, keys: &Coded) -> Result<Option<&[u8]>, Failure> {
         if self.used == self.buffer.len() && self.at == self.end {
             return Ok(None);
         }

@@ -1,0 +1,12 @@
+//! Memory and temporary files of long answers, within budgets: entries too large for the output
+//! buffer, sort keys, and sorted lists of which views and pages show parts.
+//!
+//! Invariants:
+//! - a connection, and all of them together, take no more memory than their budget;
+//! - temporary files have no name, so that none is left behind.
+
+pub mod list;
+pub mod memory;
+mod spool;
+
+pub use spool::{FILES_MAX, Spool, Spools};
