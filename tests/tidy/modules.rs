@@ -284,20 +284,36 @@ fn modules_form_no_long_circles() {
     findings.report();
 }
 
-/// Returns the modules directly below a crate, each with its submodules, by floors: each uses only
-/// modules of lower floors.
+/// Returns the files of a crate by floors: each uses only files of lower floors.
 fn floors(name: &str) -> String {
-    let mut edges = Edges::new();
-    for (from, to) in Package::read(name).edges() {
-        let top = |it: &Module| it[..it.len().min(1)].to_vec();
-        let of = edges.entry(top(&from)).or_default();
-        of.extend(to.iter().map(top).filter(|it| *it != top(&from)));
-    }
+    let mut edges = Package::read(name).edges();
     edges.remove(&Module::new());
     edges.values_mut().for_each(|it| {
         it.remove(&Module::new());
     });
-    let mut left = circles(&edges);
+    by_floors(name, &edges)
+}
+
+/// Returns the crates by floors: each uses only crates of lower floors.
+fn floors_of_crates() -> String {
+    let names = crates();
+    let mut edges = Edges::new();
+    for name in &names {
+        let manifest = tree::read(&format!("crates/{name}/Cargo.toml"));
+        let (_, rest) = manifest.split_once("[dependencies]").unwrap_or_default();
+        let own = rest.split("\n[").next().unwrap_or_default();
+        let used = own.lines().filter_map(|it| it.split('.').next());
+        let used = used.filter(|it| names.iter().any(|name| name == it));
+        edges.insert(
+            vec![name.clone()],
+            used.map(|it| vec![it.to_owned()]).collect(),
+        );
+    }
+    by_floors("crates", &edges)
+}
+
+fn by_floors(name: &str, edges: &Edges) -> String {
+    let mut left = circles(edges);
     let (mut below, mut text) = (BTreeSet::new(), format!("**{name}**\n\n```text\n"));
     for floor in 1.. {
         let stands = |circle: &BTreeSet<Module>| {
@@ -306,9 +322,9 @@ fn floors(name: &str) -> String {
         };
         let (now, later): (Vec<_>, Vec<_>) = left.into_iter().partition(|it| stands(it));
         let names = now.iter().map(|circle| {
-            let names: Vec<&str> = circle.iter().map(|it| it[0].as_str()).collect();
+            let names: Vec<String> = circle.iter().map(|it| it.join("::")).collect();
             match names.as_slice() {
-                [one] => (*one).to_owned(),
+                [one] => one.clone(),
                 several => format!("({})", several.join(" ")),
             }
         });
@@ -341,7 +357,8 @@ fn wrapped(line: &str) -> String {
 
 #[test]
 fn the_floors_in_the_document_are_those_of_the_code() {
-    let made: Vec<String> = crates().iter().map(|it| floors(it)).collect();
+    let mut made = vec![floors_of_crates()];
+    made.extend(crates().iter().map(|it| floors(it)));
     let made = format!("\n{}\n", made.join("\n"));
     let text = tree::read("ARCHITECTURE.md");
     let (before, rest) = text.split_once(BEGIN).expect("a place for the floors");
