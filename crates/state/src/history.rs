@@ -11,6 +11,7 @@ use crate::meta::META_TIME;
 use crate::stop::{Failure, Stop};
 use crate::time;
 use protocol::control::ChangeType;
+use store::bytes::{Bytes, Undecodable, put_text};
 use store::{Batch, EntryId, Snapshot};
 
 /// Number of old rows that any record may remove; more than one, so that their number falls. A
@@ -164,14 +165,14 @@ impl Recorder {
     pub fn deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
         self.put(ChangeType::Delete, entry);
         self.changes.extend_from_slice(&uuid);
-        self.put_name(name);
+        put_text(&mut self.changes, name);
     }
 
     /// Records that an entry was detached with everything below it.
     pub fn subtree_deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
         self.put_kind(SUBTREE_DELETED, entry);
         self.changes.extend_from_slice(&uuid);
-        self.put_name(name);
+        put_text(&mut self.changes, name);
     }
 
     /// Records that the rest of an entry below `top`, or of `top`, was removed.
@@ -179,7 +180,7 @@ impl Recorder {
         self.put_kind(RECLAIMED, entry);
         self.put_id(top);
         self.changes.extend_from_slice(&uuid);
-        self.put_name(name);
+        put_text(&mut self.changes, name);
     }
 
     /// Records a rename. `superior` is the former one; `moved_subtree` is true if the entry moves
@@ -188,7 +189,7 @@ impl Recorder {
         self.put(ChangeType::ModifyDn, entry);
         self.changes.push(u8::from(moved_subtree) * HAD_CHILDREN);
         self.changes.extend_from_slice(&superior.0.to_le_bytes());
-        self.put_name(name);
+        put_text(&mut self.changes, name);
         self.moved |= moved_subtree;
     }
 
@@ -204,13 +205,6 @@ impl Recorder {
 
     fn put_id(&mut self, entry: EntryId) {
         self.changes.extend_from_slice(&entry.0.to_le_bytes()[..6]);
-    }
-
-    fn put_name(&mut self, name: &str) {
-        // A name comes from a message, whose length has at most 32 bits.
-        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
-        self.changes.extend_from_slice(&length.to_le_bytes());
-        self.changes.extend_from_slice(name.as_bytes());
     }
 
     /// Stores the row of the record with this position and time, and removes rows from the old end
@@ -319,14 +313,17 @@ impl Header {
     }
 
     fn of(row: &[u8]) -> Result<Header, Failure> {
-        let mut rest = Rest(row);
-        if rest.take::<1>()? != [VERSION] {
-            return Err(damaged());
+        Header::read(&mut Bytes::new(row)).map_err(damaged)
+    }
+
+    fn read(row: &mut Bytes<'_>) -> Result<Header, Undecodable> {
+        if row.take()? != [VERSION] {
+            return Err(Undecodable::Unknown);
         }
         Ok(Header {
-            ordinal: u64::from_le_bytes(rest.take()?),
-            position: u64::from_le_bytes(rest.take()?),
-            count: u32::from_le_bytes(rest.take()?),
+            ordinal: row.u64()?,
+            position: row.u64()?,
+            count: row.u32()?,
         })
     }
 }
@@ -334,81 +331,62 @@ impl Header {
 /// The changes of a row, in order.
 struct Changes<'a> {
     header: Header,
-    rest: Rest<'a>,
+    rest: Bytes<'a>,
 }
 
 impl<'a> Changes<'a> {
     fn of(row: &'a [u8]) -> Result<Changes<'a>, Failure> {
-        let header = Header::of(row)?;
-        let rest = Rest(row.get(HEADER_BYTES..).ok_or_else(damaged)?);
+        let mut rest = Bytes::new(row);
+        let header = Header::read(&mut rest).map_err(damaged)?;
         Ok(Changes { header, rest })
     }
 
     /// The next change; `None` after the last one.
     fn next(&mut self) -> Result<Option<Change<'a>>, Failure> {
-        if self.rest.0.is_empty() {
-            return Ok(None);
+        match self.rest.is_empty() {
+            true => Ok(None),
+            false => self.read().map(Some).map_err(damaged),
         }
+    }
+
+    fn read(&mut self) -> Result<Change<'a>, Undecodable> {
         let [kind] = self.rest.take()?;
-        let entry = self.rest.id()?;
+        let entry = EntryId(self.rest.u48()?);
         let (kind, detail) = match kind {
             1 => (ChangeType::Add, Detail::None),
             4 => (ChangeType::Modify, Detail::None),
             2 => {
                 let uuid = self.rest.take()?;
-                let name = self.rest.name()?;
+                let name = self.rest.text()?;
                 (ChangeType::Delete, Detail::Gone { uuid, name })
             }
             SUBTREE_DELETED => {
                 let uuid = self.rest.take()?;
-                let name = self.rest.name()?;
+                let name = self.rest.text()?;
                 (ChangeType::Delete, Detail::Subtree { uuid, name })
             }
             RECLAIMED => {
-                let (top, uuid) = (self.rest.id()?, self.rest.take()?);
-                let name = self.rest.name()?;
+                let (top, uuid) = (EntryId(self.rest.u48()?), self.rest.take()?);
+                let name = self.rest.text()?;
                 (ChangeType::Delete, Detail::Reclaimed { top, uuid, name })
             }
             8 => {
                 let [flags] = self.rest.take()?;
-                let superior = EntryId(u64::from_le_bytes(self.rest.take()?));
+                let superior = EntryId(self.rest.u64()?);
                 let detail = Detail::Was {
-                    name: self.rest.name()?,
+                    name: self.rest.text()?,
                     superior,
                     moved_subtree: flags & HAD_CHILDREN != 0,
                 };
                 (ChangeType::ModifyDn, detail)
             }
-            _ => return Err(damaged()),
+            _ => return Err(Undecodable::Unknown),
         };
-        Ok(Some(Change {
+        Ok(Change {
             kind,
             entry,
             detail,
-        }))
-    }
-}
-
-struct Rest<'a>(&'a [u8]);
-
-impl<'a> Rest<'a> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Failure> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or_else(damaged)?;
-        self.0 = rest;
-        Ok(*taken)
-    }
-
-    fn id(&mut self) -> Result<EntryId, Failure> {
-        let mut id = [0; 8];
-        id[..6].copy_from_slice(&self.take::<6>()?);
-        Ok(EntryId(u64::from_le_bytes(id)))
-    }
-
-    fn name(&mut self) -> Result<&'a str, Failure> {
-        let length = u32::from_le_bytes(self.take()?) as usize;
-        let (name, rest) = self.0.split_at_checked(length).ok_or_else(damaged)?;
-        self.0 = rest;
-        std::str::from_utf8(name).map_err(|_| damaged())
+        })
     }
 }
 
@@ -517,7 +495,7 @@ fn time_in(snapshot: &Snapshot<'_>, key: &[u8]) -> Result<Option<u64>, Failure> 
     Ok(bytes.map(u64::from_be_bytes))
 }
 
-fn damaged() -> Failure {
+fn damaged(_: Undecodable) -> Failure {
     store::Error::Corrupt {
         table: "history",
         detail: "a row cannot be read".to_owned(),

@@ -14,6 +14,7 @@ use crate::write::{Record, Unit};
 use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
 use schema::{DescribeError, Description, Name, ResolvedRdn, Schema};
+use store::bytes::{Bytes, put_count, put_counted};
 
 /// Version, the first byte of each record.
 const VERSION: u8 = 1;
@@ -104,22 +105,21 @@ pub fn decode(bytes: &[u8], schema: &Schema) -> Result<Decoded, String> {
 /// # Errors
 /// A text that describes the error.
 pub fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String> {
-    let mut input = Input(bytes);
-    let version = input.take(1)?[0];
+    let mut input = Bytes::new(bytes);
+    let [version] = input.take()?;
     if version != VERSION {
         return Err(format!(
             "the record has version {version}, this build reads version {VERSION}"
         ));
     }
-    let position = input.number()?;
-    let time_us = input.number()?;
-    let digest = input.take(16)?.try_into().map(u128::from_le_bytes);
-    let digest = digest.map_err(|_| short())?;
+    let position = input.u64()?;
+    let time_us = input.u64()?;
+    let digest = input.u128()?;
     let count = input.count()?;
     let (mut writes, mut lengths) = (Vec::new(), Vec::new());
     let mut unit_end = 0;
     for number in 0..count {
-        let read = take_write(input.sized()?, describe);
+        let read = take_write(input.counted()?, describe);
         let (write, together) = read.map_err(|error| format!("write {number}: {error}"))?;
         if number >= unit_end {
             let length = together.unwrap_or(1);
@@ -133,7 +133,7 @@ pub fn decode_by(bytes: &[u8], describe: Describe<'_>) -> Result<Decoded, String
     if unit_end != count {
         return Err(format!("expected writes up to {unit_end}, got {count}"));
     }
-    input.end()?;
+    require_end(&input)?;
     Ok(Decoded {
         position,
         time_us,
@@ -199,9 +199,9 @@ fn put_together(out: &mut Vec<u8>, length: usize) {
 }
 
 fn take_together(content: &[u8]) -> Result<usize, String> {
-    let mut input = Input(content);
+    let mut input = Bytes::new(content);
     let length = input.count()?;
-    input.end()?;
+    require_end(&input)?;
     match length {
         0 | 1 => Err(format!("expected a unit of 2 or more writes, got {length}")),
         _ => Ok(length),
@@ -226,19 +226,19 @@ fn put_attempts(out: &mut Vec<u8>, attempts: &[Attempt]) {
 }
 
 fn take_attempts(content: &[u8]) -> Result<Vec<Attempt>, String> {
-    let mut input = Input(content);
+    let mut input = Bytes::new(content);
     let mut attempts = Vec::new();
     for _ in 0..input.count()? {
-        let kind = match input.take(1)?[0] {
-            0 => AttemptKind::Failed,
-            1 => AttemptKind::Succeeded,
-            2 => AttemptKind::Grace,
-            other => return Err(format!("expected an attempt from 0 to 2, got {other}")),
+        let kind = match input.take()? {
+            [0] => AttemptKind::Failed,
+            [1] => AttemptKind::Succeeded,
+            [2] => AttemptKind::Grace,
+            [other] => return Err(format!("expected an attempt from 0 to 2, got {other}")),
         };
-        let time_us = input.number()?;
+        let time_us = input.u64()?;
         attempts.push(Attempt { kind, time_us });
     }
-    input.end()?;
+    require_end(&input)?;
     Ok(attempts)
 }
 
@@ -288,13 +288,13 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
 
 /// Decodes a write, with the number of writes in the unit that it begins, if any.
 fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usize>), String> {
-    let mut input = Input(bytes);
+    let mut input = Bytes::new(bytes);
     let mut together = None;
     let (mut by, mut name, mut spelled) = (String::new(), Name::root(), String::new());
     let (mut manage_dsa_it, mut options, mut change) = (false, None, None);
-    while !input.0.is_empty() {
-        let tag = input.take(1)?[0];
-        let content = input.sized()?;
+    while !input.is_empty() {
+        let [tag] = input.take()?;
+        let content = input.counted()?;
         match tag {
             field::BY => by = text(content)?,
             field::NAME => name = Name::from_bytes(content),
@@ -328,7 +328,7 @@ fn take_write(bytes: &[u8], describe: Describe<'_>) -> Result<(Write, Option<usi
 
 fn put_addition(out: &mut Vec<u8>, addition: &Addition, schema: &Schema) {
     out.extend_from_slice(&addition.uuid);
-    put_bytes(out, addition.rdn_spelled.as_bytes());
+    put_counted(out, addition.rdn_spelled.as_bytes());
     put_rdn(out, &addition.rdn, schema);
     put_count(out, addition.attributes.len());
     for given in &addition.attributes {
@@ -337,15 +337,15 @@ fn put_addition(out: &mut Vec<u8>, addition: &Addition, schema: &Schema) {
 }
 
 fn take_addition(bytes: &[u8], describe: Describe<'_>) -> Result<Addition, String> {
-    let mut input = Input(bytes);
-    let uuid = input.take(16)?.try_into().map_err(|_| short())?;
-    let rdn_spelled = text(input.sized()?)?;
+    let mut input = Bytes::new(bytes);
+    let uuid = input.take()?;
+    let rdn_spelled = text(input.counted()?)?;
     let rdn = take_rdn(&mut input, describe)?;
     let mut attributes = Vec::new();
     for _ in 0..input.count()? {
         attributes.push(take_given(&mut input, describe)?);
     }
-    input.end()?;
+    require_end(&input)?;
     Ok(Addition {
         rdn_spelled,
         rdn,
@@ -369,43 +369,43 @@ fn put_changes(out: &mut Vec<u8>, changes: &[Modification], schema: &Schema) {
 }
 
 fn take_changes(bytes: &[u8], describe: Describe<'_>) -> Result<Vec<Modification>, String> {
-    let mut input = Input(bytes);
+    let mut input = Bytes::new(bytes);
     let mut changes = Vec::new();
     for _ in 0..input.count()? {
-        let operation = match input.take(1)?[0] {
-            0 => ChangeOperation::Add,
-            1 => ChangeOperation::Delete,
-            2 => ChangeOperation::Replace,
-            3 => ChangeOperation::Increment,
-            other => return Err(format!("expected an operation from 0 to 3, got {other}")),
+        let operation = match input.take()? {
+            [0] => ChangeOperation::Add,
+            [1] => ChangeOperation::Delete,
+            [2] => ChangeOperation::Replace,
+            [3] => ChangeOperation::Increment,
+            [other] => return Err(format!("expected an operation from 0 to 3, got {other}")),
         };
         let given = take_given(&mut input, describe)?;
         changes.push(Modification { operation, given });
     }
-    input.end()?;
+    require_end(&input)?;
     Ok(changes)
 }
 
 fn put_renaming(out: &mut Vec<u8>, renaming: &Renaming, schema: &Schema) {
-    put_bytes(out, renaming.rdn_spelled.as_bytes());
+    put_counted(out, renaming.rdn_spelled.as_bytes());
     put_rdn(out, &renaming.rdn, schema);
     out.push(u8::from(renaming.delete_old_rdn));
     out.push(u8::from(renaming.new_superior.is_some()));
     if let Some(superior) = &renaming.new_superior {
-        put_bytes(out, superior.bytes());
+        put_counted(out, superior.bytes());
     }
 }
 
 fn take_renaming(bytes: &[u8], describe: Describe<'_>) -> Result<Renaming, String> {
-    let mut input = Input(bytes);
-    let rdn_spelled = text(input.sized()?)?;
+    let mut input = Bytes::new(bytes);
+    let rdn_spelled = text(input.counted()?)?;
     let rdn = take_rdn(&mut input, describe)?;
-    let delete_old_rdn = input.flag()?;
-    let new_superior = match input.flag()? {
-        true => Some(Name::from_bytes(input.sized()?)),
+    let delete_old_rdn = take_flag(&mut input)?;
+    let new_superior = match take_flag(&mut input)? {
+        true => Some(Name::from_bytes(input.counted()?)),
         false => None,
     };
-    input.end()?;
+    require_end(&input)?;
     Ok(Renaming {
         rdn_spelled,
         rdn,
@@ -415,37 +415,37 @@ fn take_renaming(bytes: &[u8], describe: Describe<'_>) -> Result<Renaming, Strin
 }
 
 fn put_rdn(out: &mut Vec<u8>, rdn: &ResolvedRdn, schema: &Schema) {
-    put_bytes(out, &rdn.normal);
+    put_counted(out, &rdn.normal);
     put_count(out, rdn.values.len());
     for (description, value) in &rdn.values {
-        put_bytes(out, schema.spelled(description).as_bytes());
-        put_bytes(out, value);
+        put_counted(out, schema.spelled(description).as_bytes());
+        put_counted(out, value);
     }
 }
 
-fn take_rdn(input: &mut Input<'_>, describe: Describe<'_>) -> Result<ResolvedRdn, String> {
-    let normal = input.sized()?.to_vec();
+fn take_rdn(input: &mut Bytes<'_>, describe: Describe<'_>) -> Result<ResolvedRdn, String> {
+    let normal = input.counted()?.to_vec();
     let mut values = Vec::new();
     for _ in 0..input.count()? {
         let description = take_description(input, describe)?;
-        values.push((description, input.sized()?.to_vec()));
+        values.push((description, input.counted()?.to_vec()));
     }
     Ok(ResolvedRdn { normal, values })
 }
 
 fn put_given(out: &mut Vec<u8>, given: &Given, schema: &Schema) {
-    put_bytes(out, schema.spelled(&given.description).as_bytes());
+    put_counted(out, schema.spelled(&given.description).as_bytes());
     put_count(out, given.values.len());
     for value in &given.values {
-        put_bytes(out, value);
+        put_counted(out, value);
     }
 }
 
-fn take_given(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Given, String> {
+fn take_given(input: &mut Bytes<'_>, describe: Describe<'_>) -> Result<Given, String> {
     let description = take_description(input, describe)?;
     let mut values = Vec::new();
     for _ in 0..input.count()? {
-        values.push(input.sized()?.to_vec());
+        values.push(input.counted()?.to_vec());
     }
     Ok(Given {
         description,
@@ -453,29 +453,14 @@ fn take_given(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Given, St
     })
 }
 
-fn take_description(input: &mut Input<'_>, describe: Describe<'_>) -> Result<Description, String> {
-    let text = text(input.sized()?)?;
+fn take_description(input: &mut Bytes<'_>, describe: Describe<'_>) -> Result<Description, String> {
+    let text = text(input.counted()?)?;
     describe(&text).map_err(|error| error.to_string())
-}
-
-/// Appends a length or count: 7 bits a byte, lowest first, the top bit set on all but the last.
-fn put_count(out: &mut Vec<u8>, count: usize) {
-    let mut rest = count as u64;
-    while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_count(out, bytes.len());
-    out.extend_from_slice(bytes);
 }
 
 fn put_field(out: &mut Vec<u8>, tag: u8, content: &[u8]) {
     out.push(tag);
-    put_bytes(out, content);
+    put_counted(out, content);
 }
 
 /// Appends the output of `body` preceded by its length, in five bytes of 7 bits that are reserved
@@ -496,50 +481,19 @@ fn sized(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
 /// Bytes of a length: 2^35 exceeds the largest message.
 const LENGTH_BYTES: usize = 5;
 
-struct Input<'b>(&'b [u8]);
-
-impl<'b> Input<'b> {
-    fn take(&mut self, count: usize) -> Result<&'b [u8], String> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(short)?;
-        self.0 = rest;
-        Ok(taken)
+/// Reads a flag: one byte, 0 or 1.
+fn take_flag(input: &mut Bytes<'_>) -> Result<bool, String> {
+    match input.take()? {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        [other] => Err(format!("expected 0 or 1, got {other}")),
     }
+}
 
-    fn number(&mut self) -> Result<u64, String> {
-        let eight = self.take(8)?.try_into().map_err(|_| short())?;
-        Ok(u64::from_le_bytes(eight))
-    }
-
-    fn flag(&mut self) -> Result<bool, String> {
-        match self.take(1)?[0] {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(format!("expected 0 or 1, got {other}")),
-        }
-    }
-
-    fn count(&mut self) -> Result<usize, String> {
-        let mut count = 0_u64;
-        for shift in (0..63).step_by(7) {
-            let byte = self.take(1)?[0];
-            count |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return usize::try_from(count).map_err(|_| short());
-            }
-        }
-        Err("a length has more than 63 bits".to_owned())
-    }
-
-    fn sized(&mut self) -> Result<&'b [u8], String> {
-        let count = self.count()?;
-        self.take(count)
-    }
-
-    fn end(&self) -> Result<(), String> {
-        match self.0.len() {
-            0 => Ok(()),
-            more => Err(format!("{more} bytes follow the last field")),
-        }
+fn require_end(input: &Bytes<'_>) -> Result<(), String> {
+    match input.rest().len() {
+        0 => Ok(()),
+        more => Err(format!("{more} bytes follow the last field")),
     }
 }
 
@@ -547,10 +501,6 @@ fn text(bytes: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(bytes);
     text.map(str::to_owned)
         .map_err(|error| format!("expected text: {error}"))
-}
-
-fn short() -> String {
-    "it ends too early".to_owned()
 }
 
 #[cfg(test)]

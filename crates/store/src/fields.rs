@@ -1,5 +1,6 @@
 //! Numbers and byte strings concatenated: the encoding of checkpoints of long tasks.
 
+use crate::bytes::{Bytes, Undecodable};
 use crate::error::Error;
 
 /// Encodes fields.
@@ -34,19 +35,15 @@ impl Fields {
 /// Decodes fields.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldReader<'b> {
-    rest: &'b [u8],
+    rest: Bytes<'b>,
 }
 
 impl<'b> FieldReader<'b> {
     /// Returns a reader of bytes that [`Fields`] encoded.
     pub fn new(bytes: &'b [u8]) -> FieldReader<'b> {
-        FieldReader { rest: bytes }
-    }
-
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(short)?;
-        self.rest = rest;
-        Ok(*head)
+        FieldReader {
+            rest: Bytes::new(bytes),
+        }
     }
 
     /// Reads a number.
@@ -54,7 +51,7 @@ impl<'b> FieldReader<'b> {
     /// # Errors
     /// [`Error::Corrupt`] when the bytes end too early.
     pub fn number(&mut self) -> Result<u64, Error> {
-        Ok(u64::from_le_bytes(self.take()?))
+        Ok(self.rest.u64()?)
     }
 
     /// Reads a number of 128 bits.
@@ -62,7 +59,7 @@ impl<'b> FieldReader<'b> {
     /// # Errors
     /// The errors of [`FieldReader::number`].
     pub fn wide(&mut self) -> Result<u128, Error> {
-        Ok(u128::from_le_bytes(self.take()?))
+        Ok(self.rest.u128()?)
     }
 
     /// Reads a byte string.
@@ -70,10 +67,8 @@ impl<'b> FieldReader<'b> {
     /// # Errors
     /// The errors of [`FieldReader::number`].
     pub fn string(&mut self) -> Result<&'b [u8], Error> {
-        let length = usize::try_from(self.number()?).map_err(|_| short())?;
-        let (string, rest) = self.rest.split_at_checked(length).ok_or_else(short)?;
-        self.rest = rest;
-        Ok(string)
+        let length = usize::try_from(self.number()?).map_err(|_| Undecodable::Short)?;
+        Ok(self.rest.slice(length)?)
     }
 
     /// Reads a byte string that must be UTF-8.
@@ -100,6 +95,8 @@ impl<'b> FieldReader<'b> {
     }
 }
 
-fn short() -> Error {
-    Error::corrupt("checkpoint", "its bytes end too early")
+impl From<Undecodable> for Error {
+    fn from(_: Undecodable) -> Error {
+        Error::corrupt("checkpoint", "its bytes end too early")
+    }
 }

@@ -15,6 +15,7 @@
 
 mod batch;
 mod bulk;
+pub mod bytes;
 mod candidates;
 mod check;
 mod containers;

@@ -10,6 +10,7 @@ use protocol::ResultCode;
 use state::apply::Applied;
 use state::execute::GivenNumber;
 use state::write::Record;
+use store::bytes::{Bytes, put_text};
 
 /// Mark that all given numbers follow.
 const NUMBERS: u8 = 1;
@@ -69,15 +70,15 @@ impl Outcome {
     /// The numbers given to the entries of the record's writes, of which there are `writes`; `None`
     /// if unknown.
     pub fn numbers(&self, writes: usize) -> Option<Vec<GivenNumber>> {
-        let (mark, mut rest) = self.0.get(writes.div_ceil(8)..)?.split_first()?;
-        if *mark != NUMBERS {
+        let mut rest = Bytes::new(self.0.get(writes.div_ceil(8)..)?);
+        if rest.take().ok()? != [NUMBERS] {
             return None;
         }
         let mut numbers = Vec::new();
         while !rest.is_empty() {
-            let write = take_length(&mut rest)?;
-            let attribute = take_text(&mut rest)?;
-            let value = take_text(&mut rest)?;
+            let write = rest.u32().ok()? as usize;
+            let attribute = rest.text().ok()?.to_owned();
+            let value = rest.text().ok()?.to_owned();
             numbers.push(GivenNumber {
                 write,
                 attribute,
@@ -90,23 +91,8 @@ impl Outcome {
 
 fn put_number(write: usize, given: &GivenNumber, out: &mut Vec<u8>) {
     out.extend_from_slice(&(write as u32).to_le_bytes());
-    for text in [&given.attribute, &given.value] {
-        out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-        out.extend_from_slice(text.as_bytes());
-    }
-}
-
-fn take_length(from: &mut &[u8]) -> Option<usize> {
-    let (length, rest) = from.split_first_chunk()?;
-    *from = rest;
-    Some(u32::from_le_bytes(*length) as usize)
-}
-
-fn take_text(from: &mut &[u8]) -> Option<String> {
-    let length = take_length(from)?;
-    let (text, rest) = from.split_at_checked(length)?;
-    *from = rest;
-    std::str::from_utf8(text).map(str::to_owned).ok()
+    put_text(out, &given.attribute);
+    put_text(out, &given.value);
 }
 
 #[cfg(test)]
