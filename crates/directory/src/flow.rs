@@ -5,16 +5,16 @@ use crate::search::cursor::Cursor;
 
 /// The next step of the caller after `Worker::execute`, `resume` or `complete`.
 #[derive(Debug)]
-pub enum Flow {
+pub enum Flow<C = Box<Cursor>, F = Box<Follower>> {
     /// The complete response is in the output.
     Done,
     /// A completion for this session will be delivered to the mailbox.
     Waiting,
     /// A search continues: call `Worker::resume` when the client can take more.
-    More(Box<Cursor>),
+    More(C),
     /// A following search has begun: call `Worker::follow` now, and whenever news for its message
     /// id is delivered.
-    Follow(Box<Follower>),
+    Follow(F),
     /// Flush the output, then close the connection.
     Close,
     /// The response is in the output: flush it, then begin the TLS handshake.

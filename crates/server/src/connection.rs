@@ -25,8 +25,9 @@ use protocol::{
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
-use crate::service::{Service, Step};
+use crate::service::Service;
 use concern::{Concern, cancel_target, concern, insists, lengths_are_wrong};
+use directory::Flow;
 use turn::Turn;
 
 mod concern;
@@ -562,14 +563,14 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    fn follow(&mut self, id: MessageId, step: Step<S::Cursor, S::Follower>) {
+    fn follow(&mut self, id: MessageId, step: Flow<S::Cursor, S::Follower>) {
         match step {
-            Step::Done => self.bundle.answered(),
-            Step::Waiting => self.waiting += 1,
-            Step::More(cursor) => self.parked = Some(Parked { id, cursor }),
-            Step::Follow(follower) => self.followers.add(id, follower),
-            Step::Close => self.state = State::Closed,
-            Step::StartTls => {
+            Flow::Done => self.bundle.answered(),
+            Flow::Waiting => self.waiting += 1,
+            Flow::More(cursor) => self.parked = Some(Parked { id, cursor }),
+            Flow::Follow(follower) => self.followers.add(id, follower),
+            Flow::Close => self.state = State::Closed,
+            Flow::StartTls => {
                 if self.state == State::Open {
                     self.state = State::StartTls;
                 }

@@ -11,7 +11,8 @@ use protocol::{
 };
 
 use crate::inbox::Inbox;
-use crate::service::{Service, Step};
+use crate::service::Service;
+use directory::Flow;
 
 /// Answers searches as their base says, `entries bytes slice`: number of entries, length of each in
 /// bytes, number in a slice. Writes wait until the test completes them.
@@ -95,7 +96,7 @@ impl Fake {
         &mut self,
         mut cursor: FakeCursor,
         out: &mut Vec<u8>,
-    ) -> Step<FakeCursor, FakeFollower> {
+    ) -> Flow<FakeCursor, FakeFollower> {
         out.append(&mut cursor.rest);
         for _ in 0..cursor.slice.min(cursor.entries) {
             let start = out.len();
@@ -105,11 +106,11 @@ impl Fake {
             self.entries.fetch_add(1, Ordering::SeqCst);
             if cursor.halves {
                 cursor.rest = out.split_off(start + (out.len() - start) / 2);
-                return Step::More(cursor);
+                return Flow::More(cursor);
             }
         }
         if cursor.entries > 0 {
-            return Step::More(cursor);
+            return Flow::More(cursor);
         }
         write_result(
             out,
@@ -118,7 +119,7 @@ impl Fake {
             &LdapResult::success(),
             &[],
         );
-        Step::Done
+        Flow::Done
     }
 }
 
@@ -143,12 +144,12 @@ impl Service for Fake {
         session: &mut FakeSession,
         message: &Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Step<FakeCursor, FakeFollower> {
+    ) -> Flow<FakeCursor, FakeFollower> {
         let id = message.id;
         self.log.push(format!("{} {id}", message.request.name()));
         let success = LdapResult::success();
         match &message.request {
-            Request::Unbind => return Step::Close,
+            Request::Unbind => return Flow::Close,
             Request::Abandon(_) => {}
             Request::Bind(it) => {
                 if let Authentication::Simple(b"wrong") = it.authentication {
@@ -160,7 +161,7 @@ impl Service for Fake {
                 }
             }
             Request::Search(it) if it.base.starts_with("follow") => {
-                return Step::Follow(FakeFollower {
+                return Flow::Follow(FakeFollower {
                     id,
                     said: false,
                     halves: it.base == "follow halves",
@@ -174,7 +175,7 @@ impl Service for Fake {
             }
             Request::Extended(it) if it.name == oid::START_TLS => {
                 write_extended_result(out, id, &success, Some(oid::START_TLS), None, &[]);
-                return Step::StartTls;
+                return Flow::StartTls;
             }
             Request::Extended(it) if it.name == oid::WHO_AM_I => {
                 let name = format!("{:?} {}", session.peer, session.name);
@@ -195,10 +196,10 @@ impl Service for Fake {
                         })
                         .unwrap();
                 }
-                return Step::Waiting;
+                return Flow::Waiting;
             }
         }
-        Step::Done
+        Flow::Done
     }
 
     fn refused(&mut self, _: &mut FakeSession, _: &[u8], _: &LdapResult, _: &mut Vec<u8>) {}
@@ -208,7 +209,7 @@ impl Service for Fake {
         _: &mut FakeSession,
         cursor: FakeCursor,
         out: &mut Vec<u8>,
-    ) -> Step<FakeCursor, FakeFollower> {
+    ) -> Flow<FakeCursor, FakeFollower> {
         self.search(cursor, out)
     }
 
@@ -217,9 +218,9 @@ impl Service for Fake {
         _: &mut FakeSession,
         done: Done,
         out: &mut Vec<u8>,
-    ) -> Step<FakeCursor, FakeFollower> {
+    ) -> Flow<FakeCursor, FakeFollower> {
         write_result(out, done.id, done.kind, &LdapResult::success(), &[]);
-        Step::Done
+        Flow::Done
     }
 
     fn follow(

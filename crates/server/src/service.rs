@@ -4,23 +4,6 @@
 use directory::{Completion, Cursor, Flow, Followed, Follower, Peer, Session, Worker};
 use protocol::{LdapResult, Message, MessageId, Request};
 
-/// The next step after executing a message: `directory::Flow` without its types.
-#[derive(Debug)]
-pub enum Step<C, F> {
-    /// The complete response is in the output.
-    Done,
-    /// A completion will come to the thread's inbox.
-    Waiting,
-    /// A search continues: resume it when the client can take more.
-    More(C),
-    /// A following search has begun: call `follow` now, and when there is news.
-    Follow(F),
-    /// Flush the output, then close the connection.
-    Close,
-    /// Flush the output, then begin the TLS handshake.
-    StartTls,
-}
-
 /// Executes messages on one serving thread. Never shared between threads.
 pub trait Service: 'static {
     /// State between the operations of one connection.
@@ -45,7 +28,7 @@ pub trait Service: 'static {
         session: &mut Self::Session,
         message: &Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Step<Self::Cursor, Self::Follower>;
+    ) -> Flow<Self::Cursor, Self::Follower>;
 
     /// Records that a request was refused without being executed; `message` may be malformed.
     fn refused(
@@ -62,7 +45,7 @@ pub trait Service: 'static {
         session: &mut Self::Session,
         cursor: Self::Cursor,
         out: &mut Vec<u8>,
-    ) -> Step<Self::Cursor, Self::Follower>;
+    ) -> Flow<Self::Cursor, Self::Follower>;
 
     /// Appends the response of a completion.
     fn complete(
@@ -70,7 +53,7 @@ pub trait Service: 'static {
         session: &mut Self::Session,
         completion: Self::Completion,
         out: &mut Vec<u8>,
-    ) -> Step<Self::Cursor, Self::Follower>;
+    ) -> Flow<Self::Cursor, Self::Follower>;
 
     /// Counts bytes of requests received and of responses to be sent, both without TLS.
     fn moved(&mut self, received: usize, sent: usize);
@@ -160,13 +143,8 @@ impl Service for Worker {
         Worker::sleep(self);
     }
 
-    fn execute(
-        &mut self,
-        session: &mut Session,
-        message: &Message<'_>,
-        out: &mut Vec<u8>,
-    ) -> Step<Box<Cursor>, Box<Follower>> {
-        Worker::execute(self, session, message, out).into()
+    fn execute(&mut self, session: &mut Session, message: &Message<'_>, out: &mut Vec<u8>) -> Flow {
+        Worker::execute(self, session, message, out)
     }
 
     fn refused(
@@ -179,13 +157,8 @@ impl Service for Worker {
         Worker::refused(self, session, message, why, out);
     }
 
-    fn resume(
-        &mut self,
-        session: &mut Session,
-        cursor: Box<Cursor>,
-        out: &mut Vec<u8>,
-    ) -> Step<Box<Cursor>, Box<Follower>> {
-        Worker::resume(self, session, cursor, out).into()
+    fn resume(&mut self, session: &mut Session, cursor: Box<Cursor>, out: &mut Vec<u8>) -> Flow {
+        Worker::resume(self, session, cursor, out)
     }
 
     fn complete(
@@ -193,8 +166,8 @@ impl Service for Worker {
         session: &mut Session,
         completion: Completion,
         out: &mut Vec<u8>,
-    ) -> Step<Box<Cursor>, Box<Follower>> {
-        Worker::complete(self, session, completion, out).into()
+    ) -> Flow {
+        Worker::complete(self, session, completion, out)
     }
 
     fn moved(&mut self, received: usize, sent: usize) {
@@ -276,18 +249,5 @@ impl Service for Worker {
 
     fn sleep(&mut self) {
         Worker::sleep(self);
-    }
-}
-
-impl From<Flow> for Step<Box<Cursor>, Box<Follower>> {
-    fn from(flow: Flow) -> Self {
-        match flow {
-            Flow::Done => Step::Done,
-            Flow::Waiting => Step::Waiting,
-            Flow::More(cursor) => Step::More(cursor),
-            Flow::Follow(follower) => Step::Follow(follower),
-            Flow::Close => Step::Close,
-            Flow::StartTls => Step::StartTls,
-        }
     }
 }
