@@ -1,5 +1,5 @@
 //! Metrics for operators: operations and their results, commits, progress of index builds. Shown as
-//! entries below `cn=monitor` ([`tree`]).
+//! entries below `cn=monitor` (`search::monitor`).
 //!
 //! Counting must not slow clients down: each serving thread and the writer count in memory of their
 //! own, and a reader adds the counters up.
@@ -11,7 +11,6 @@ mod shape;
 
 pub use front::{Connections, Front, ListenerState, SetLimits};
 
-pub(crate) use crate::search::monitor::{Node, tree};
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
 pub(crate) use searches::{Costs, Searches};
 pub(crate) use shape::shape;

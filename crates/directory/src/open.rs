@@ -3,10 +3,10 @@
 use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
 use crate::completion::Mailbox;
+use crate::cookie_key::CookieKey;
 use crate::feed::Feed;
 use crate::monitor::{Front, Monitor};
 use crate::options::Options;
-use crate::search::cookie_key::CookieKey;
 use crate::shared::{Shared, limits};
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};

@@ -1,10 +1,10 @@
 //! State that all serving threads of a directory share.
 
 use crate::account::hashing::HashPool;
+use crate::cookie_key::CookieKey;
 use crate::feed::Feed;
 use crate::monitor::Monitor;
-use crate::search::cookie_key::CookieKey;
-use crate::search::places::Running;
+use crate::places::Running;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use policy::password::Scheme;

@@ -1,8 +1,8 @@
 //! State of the server and the connection that a bind needs.
 
 use crate::call::Call;
+use crate::cookie_key::CookieKey;
 use crate::peer::Peer;
-use crate::search::cookie_key::CookieKey;
 use crate::ticket::Ticket;
 use policy::VerifiedCache;
 use policy::password::Scheme;

@@ -1,11 +1,11 @@
 //! The areas of a search: its base, and the regions given by its scope and by aliases.
 
 use crate::context::{Context, Place};
-use crate::monitor::Node;
 use crate::operation::resolve_name;
 use crate::search::alias::Effort;
 use crate::search::area::{Area, AreaKind, Areas};
 use crate::search::call::{Query, SearchCall};
+use crate::search::monitor::Node;
 use crate::search::{alias, virtual_search};
 use policy::Right;
 use protocol::{DerefAliases, Scope};

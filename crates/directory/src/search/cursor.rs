@@ -2,13 +2,13 @@
 //! one, after the last id.
 
 use crate::context::Walks;
+use crate::cookie_key::PagePosition;
+use crate::places::Permit;
 use crate::search::area::Areas;
-use crate::search::cookie_key::PagePosition;
 use crate::search::explain::Explaining;
 use crate::search::extras::Extras;
 use crate::search::large::Large;
 use crate::search::limits::SearchLimits;
-use crate::search::places::Permit;
 use policy::Subject;
 use protocol::MessageId;
 use replica::Clock;

@@ -1,6 +1,6 @@
 //! Limits of a search on the walks over dynamic groups that it asks for.
 
-use crate::search::places::Running;
+use crate::places::Running;
 use policy::{Limits, Whose};
 use protocol::ResultCode;
 use schema::Filter;

@@ -1,7 +1,7 @@
 //! Simple paged results (RFC 2696): the start of a page, and the control at its end.
 
+use crate::cookie_key::{CookieKey, PagePosition};
 use crate::search::call::Query;
-use crate::search::cookie_key::{CookieKey, PagePosition};
 use policy::Subject;
 use protocol::control::{PagedResults, SortRequest};
 use protocol::{OwnedControl, oid};

@@ -5,13 +5,13 @@ use crate::search::area::{Area, AreaKind};
 use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::{
-    self, Ran, end_before, paged_limit, park, size_limit, uncount_hidden, write_everything,
+    Ran, end_before, paged_limit, park, size_limit, uncount_hidden, write_everything,
 };
 use crate::search::later::step_back;
 use crate::search::limits::End;
 use crate::search::offer::{continue_large, is_wanted, send};
 use crate::search::slice::Slice;
-use crate::search::{cost, reference, sort, unindexed};
+use crate::search::{cost, end, reference, sort, unindexed};
 use state::referral;
 use state::stop::Stop;
 use store::EntryId;

@@ -2,10 +2,10 @@
 //! unindexed search, Ping Identity), and a subject may run only a limited number at a time.
 
 use crate::context::Context;
+use crate::places::{Permit, is_small};
 use crate::search::area::AreaKind;
 use crate::search::call::SearchCall;
 use crate::search::cursor::Cursor;
-use crate::search::places::{Permit, is_small};
 use protocol::ResultCode;
 use schema::Filter;
 use state::advice;

@@ -5,7 +5,7 @@
 //! made. The context id that clients return names the list, so that later windows show the same
 //! list.
 
-use crate::search::cookie_key::CookieKey;
+use crate::cookie_key::CookieKey;
 use crate::search::sort::key::Order;
 use protocol::control::{ViewTarget, VirtualListViewRequest, VirtualListViewResponse};
 use protocol::{OwnedControl, ResultCode, oid};

@@ -3,9 +3,9 @@
 
 use crate::context::Context;
 use crate::control::{Controls, SearchControls};
-use crate::monitor::Node;
+use crate::cookie_key::PagePosition;
 use crate::search::call::{Query, SearchCall};
-use crate::search::cookie_key::PagePosition;
+use crate::search::monitor::Node;
 use crate::search::page;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::outcome;

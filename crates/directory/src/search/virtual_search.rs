@@ -1,10 +1,9 @@
 //! Searches of entries that are not stored: the root DSE, the subschema subentry and the monitor.
 
 use crate::context::Context;
-use crate::monitor;
-use crate::monitor::Node;
 use crate::search::call::{Query, SearchCall};
 use crate::search::extras::Extras;
+use crate::search::monitor::{Node, tree};
 use crate::search::{count, extras, root_dse, subschema, virtual_list};
 use protocol::{LdapResult, ResultCode, ResultKind, Scope, SearchRequest, response};
 use schema::{Name, Truth};
@@ -44,7 +43,7 @@ pub(crate) fn entry_of(
     if !is_monitor(context, name) {
         return Ok(None);
     }
-    for node in monitor::tree(call.shared, catalog)? {
+    for node in tree(call.shared, catalog)? {
         if is_of(context, &node, name) {
             return Ok(Some(node.entry));
         }
@@ -96,7 +95,7 @@ fn monitor_nodes(
     let schema = &context.catalog.schema;
     let mut found_base = false;
     let mut nodes = Vec::new();
-    for node in monitor::tree(call.shared, context.catalog)? {
+    for node in tree(call.shared, context.catalog)? {
         let Ok(name) = schema.resolve_name(&node.name) else {
             continue;
         };

@@ -2,8 +2,8 @@
 
 use crate::context::{Context, VisibleEntry, Walks};
 use crate::feed::Listener;
+use crate::places::Permit;
 use crate::search::large::Large;
-use crate::search::places::Permit;
 use crate::session::Session;
 use policy::Subject;
 use protocol::control::{ChangeType, PersistentSearch};
