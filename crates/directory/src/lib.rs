@@ -27,6 +27,7 @@ pub mod fuzz;
 #[cfg(test)]
 mod history_tests;
 mod last_name;
+pub mod local_client;
 mod monitor;
 mod open;
 mod operation;
@@ -45,6 +46,7 @@ mod worker;
 
 pub use completion::{Completion, Mailbox};
 pub use flow::Flow;
+pub use local_client::LocalClient;
 pub use monitor::{Connections, Front, ListenerState, SetLimits};
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};

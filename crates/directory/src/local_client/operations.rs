@@ -1,0 +1,206 @@
+//! The operations of RFC 4511 §4.2 and §4.5 to §4.12 as methods with typed answers.
+
+use super::{Answer, Entry, LocalClient, LocalError};
+use crate::{Directory, Peer};
+use protocol::{
+    AddRequest, Authentication, BindRequest, CompareRequest, DeleteRequest, DerefAliases,
+    ExtendedRequest, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl, Request,
+    ResultCode, Scope, SearchRequest,
+};
+use std::time::Duration;
+
+impl LocalClient {
+    /// A client with the rights of the node's owner, as a process with the rights to the folder
+    /// has them over `ldapi`: it may administer the node. `patience` is that of
+    /// [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open), and `Refused`.
+    pub fn as_owner(directory: &Directory, patience: Duration) -> Result<LocalClient, LocalError> {
+        let peer = Peer {
+            address: None,
+            secure: true,
+            unix_uid: Some(0),
+            local: true,
+            exposed: false,
+        };
+        let mut client = LocalClient::open(directory, peer, patience)?;
+        client.authenticate(
+            "",
+            Authentication::Sasl {
+                mechanism: "EXTERNAL",
+                credentials: None,
+            },
+        )?;
+        Ok(client)
+    }
+
+    /// Binds with a name and a password. The client is anonymous after a refusal (RFC 4511 §4.2.1).
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn bind(&mut self, name: &str, password: &[u8]) -> Result<(), LocalError> {
+        self.authenticate(name, Authentication::Simple(password))
+    }
+
+    fn authenticate(
+        &mut self,
+        name: &str,
+        authentication: Authentication<'_>,
+    ) -> Result<(), LocalError> {
+        let bind = BindRequest {
+            version: 3,
+            name,
+            authentication,
+        };
+        self.succeed(&Request::Bind(bind), &[]).map(drop)
+    }
+
+    /// Executes a request to its end, whatever its result.
+    ///
+    /// # Errors
+    /// As of [`begin`](Self::begin) and [`step`](Self::step), and `NoResponse`.
+    pub fn request(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        let mut call = self.begin(request, controls)?;
+        self.finish(&mut call)?;
+        match call.responses() {
+            [] => Err(LocalError::NoResponse),
+            responses => Answer::decode(responses),
+        }
+    }
+
+    /// Searches. The result may be another than success, because a search that is ended by a limit
+    /// has found entries, too.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request).
+    pub fn search(
+        &mut self,
+        request: SearchRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        self.request(&Request::Search(request), controls)
+    }
+
+    /// Reads attributes of one entry, all user attributes if none is named. `None` if there is no
+    /// entry with this name that the subject may see.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn read(&mut self, dn: &str, attributes: &[&str]) -> Result<Option<Entry>, LocalError> {
+        let search = SearchRequest {
+            base: dn,
+            scope: Scope::BaseObject,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_s: 0,
+            types_only: false,
+            filter: Filter::Present("objectClass"),
+            attributes: attributes.to_vec(),
+        };
+        let mut answer = self.search(search, &[])?;
+        match answer.result.code {
+            ResultCode::SUCCESS => Ok(answer.entries.pop()),
+            ResultCode::NO_SUCH_OBJECT => Ok(None),
+            _ => Err(LocalError::Refused(answer.result)),
+        }
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn add(
+        &mut self,
+        request: AddRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        self.succeed(&Request::Add(request), controls)
+    }
+
+    /// Modifies an entry.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn modify(
+        &mut self,
+        request: ModifyRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        self.succeed(&Request::Modify(request), controls)
+    }
+
+    /// Deletes an entry.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn delete(
+        &mut self,
+        request: DeleteRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        self.succeed(&Request::Delete(request), controls)
+    }
+
+    /// Renames or moves an entry.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn modify_dn(
+        &mut self,
+        request: ModifyDnRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        self.succeed(&Request::ModifyDn(request), controls)
+    }
+
+    /// Whether an entry has a value.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused` for any result but compareTrue and
+    /// compareFalse.
+    pub fn compare(
+        &mut self,
+        request: CompareRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<bool, LocalError> {
+        let answer = self.request(&Request::Compare(request), controls)?;
+        match answer.result.code {
+            ResultCode::COMPARE_TRUE => Ok(true),
+            ResultCode::COMPARE_FALSE => Ok(false),
+            _ => Err(LocalError::Refused(answer.result)),
+        }
+    }
+
+    /// Executes an extended operation.
+    ///
+    /// # Errors
+    /// As of [`request`](Self::request), and `Refused`.
+    pub fn extended(
+        &mut self,
+        request: ExtendedRequest<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        self.succeed(&Request::Extended(request), controls)
+    }
+
+    /// Executes a request that must succeed.
+    pub(super) fn succeed(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Answer, LocalError> {
+        let answer = self.request(request, controls)?;
+        match answer.result {
+            LdapResult {
+                code: ResultCode::SUCCESS,
+                ..
+            } => Ok(answer),
+            result => Err(LocalError::Refused(result)),
+        }
+    }
+}
