@@ -3,13 +3,14 @@
 
 mod kit;
 
-use directory::{Clock, Options, SystemClock};
+use directory::{Clock, Options};
+use kit::gate::Gate;
 use kit::{ADMIN, Answer, Client, PASSWORD, options, success};
 use policy::password::Scheme;
 use protocol::ChangeOperation::{Add, Replace};
 use protocol::extended::EndTransactionRequest;
 use protocol::{ChangeOperation, ExtendedRequest, OwnedControl, Request, ResultCode, Scope, oid};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 const BASE: &str = "dc=example,dc=com";
 const ADA: &str = "cn=ada,dc=example,dc=com";
@@ -75,38 +76,6 @@ fn shown(client: &mut Client) -> Vec<(String, Vec<String>)> {
 fn sizes() -> Vec<(String, Vec<String>)> {
     let one = |name: &str, value: &str| (name.to_owned(), vec![value.to_owned()]);
     vec![one("size", "large"), one("length", "long")]
-}
-
-/// A clock that makes the writer wait.
-#[derive(Default)]
-struct Gate {
-    closed: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn set(&self, closed: bool) {
-        *self.closed.lock().expect("nobody panicked") = closed;
-        self.changed.notify_all();
-    }
-}
-
-impl Clock for Gate {
-    fn now_us(&self) -> u64 {
-        if std::thread::current().name() == Some("writer") {
-            let closed = self.closed.lock().expect("nobody panicked");
-            drop(
-                self.changed
-                    .wait_while(closed, |closed| *closed)
-                    .expect("nobody panicked"),
-            );
-        }
-        SystemClock.now_us()
-    }
-
-    fn uuid(&self) -> [u8; 16] {
-        SystemClock.uuid()
-    }
 }
 
 /// Where a write waits while the schema is changed.

@@ -1,44 +1,30 @@
 //! Tests followers that were disconnected, or behind, for longer than the history reaches.
 
-use crate::{
-    Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
-    Worker,
-};
+use crate::local_client::Watch;
+use crate::{Directory, Followed, InitOptions, LocalClient, Options, Peer};
 use policy::password::Scheme;
 use protocol::control::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue};
 use protocol::{
-    AddRequest, Authentication, BindRequest, DecodeLimits, DeleteRequest, DerefAliases, Filter,
-    Message, ModifyDnRequest, OwnedControl, PartialAttribute, Request, Response, ResponseMessage,
-    ResultCode, Scope, SearchRequest, frame, oid, put_partial_attribute, write_request,
+    AddRequest, DeleteRequest, DerefAliases, Filter, ModifyDnRequest, OwnedControl,
+    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame,
+    oid, put_partial_attribute,
 };
 use state::bounds::Bounds;
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub(super) const SUFFIX: &str = "dc=example,dc=com";
 
-#[derive(Default)]
-struct Inbox {
-    arrived: Mutex<Vec<Completion>>,
-    wake: Condvar,
-}
-
-impl Mailbox for Inbox {
-    fn deliver(&self, completions: Vec<Completion>) {
-        self.arrived.lock().expect("no panic").extend(completions);
-        self.wake.notify_one();
-    }
-}
+/// Maximum time that the writer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One client of a directory.
 pub(super) struct World {
     pub directory: Directory,
-    worker: Worker,
-    session: Session,
-    inbox: Arc<Inbox>,
-    follower: Option<Box<Follower>>,
+    client: LocalClient,
+    watch: Option<Watch>,
 }
 
 impl World {
@@ -50,61 +36,32 @@ impl World {
 
     pub fn open(folder: &Path) -> World {
         let directory = Directory::open(folder, &Options::default()).expect("opens");
-        let inbox = Arc::new(Inbox::default());
-        let mailbox: Arc<dyn Mailbox> = inbox.clone();
-        let mut worker = directory.worker(mailbox).expect("a reader");
-        let session = worker.open_session(1, Peer::default());
-        let mut world = World {
+        let opened = LocalClient::open(&directory, Peer::default(), PATIENCE);
+        let mut client = opened.expect("a reader");
+        let bound = client.bind("cn=admin,dc=example,dc=com", b"secret");
+        bound.expect("bound");
+        World {
             directory,
-            worker,
-            session,
-            inbox,
-            follower: None,
-        };
-        let bind = BindRequest {
-            version: 3,
-            name: "cn=admin,dc=example,dc=com",
-            authentication: Authentication::Simple(b"secret"),
-        };
-        world.call(&Request::Bind(bind), &[]);
-        world
+            client,
+            watch: None,
+        }
     }
 
     fn call(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        write_request(&mut bytes, 1, request, controls);
-        let message = Message::decode(&bytes, &DecodeLimits::default()).expect("decodes");
-        let mut out = Vec::new();
-        match self.worker.execute(&mut self.session, &message, &mut out) {
-            Flow::Waiting => {
-                let mut arrived = self.inbox.arrived.lock().expect("no panic");
-                while arrived.iter().all(|it| it.news().is_some()) {
-                    arrived = self.inbox.wake.wait(arrived).expect("no panic");
-                }
-                let completions = std::mem::take(&mut *arrived);
-                drop(arrived);
-                for it in completions {
-                    self.worker.complete(&mut self.session, it, &mut out);
-                }
-            }
-            Flow::Follow(follower) => {
-                self.follower = Some(follower);
-                self.go_on(&mut out);
-            }
-            _ => {}
+        let mut call = self.client.begin(request, controls).expect("decodes");
+        self.client.finish(&mut call).expect("answered");
+        let watch = call.take_watch();
+        let mut out = call.into_responses();
+        if watch.is_some() {
+            self.watch = watch;
+            self.go_on(&mut out);
         }
-        self.worker.sleep();
         out
     }
 
     fn go_on(&mut self, out: &mut Vec<u8>) -> Followed {
-        let follower = self.follower.as_mut().expect("a search stays");
-        loop {
-            match self.worker.follow(&self.session, follower, out) {
-                Followed::More | Followed::Inside => {}
-                end => return end,
-            }
-        }
+        let watch = self.watch.as_mut().expect("a search stays");
+        self.client.catch_up(watch, out)
     }
 
     pub fn sync(&mut self, mode: SyncMode, cookie: Option<&str>, base: &str) -> Vec<String> {
@@ -138,7 +95,6 @@ impl World {
     pub fn news(&mut self) -> (Vec<String>, Followed) {
         let mut out = Vec::new();
         let followed = self.go_on(&mut out);
-        self.worker.sleep();
         (said(&out), followed)
     }
 

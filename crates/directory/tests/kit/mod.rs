@@ -3,20 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part of the kit")]
 
+pub mod gate;
 pub mod groups;
 
-use directory::{
-    Completion, Directory, Flow, Followed, Follower, InitOptions, Mailbox, Options, Peer, Session,
-    Worker,
-};
+use directory::local_client::{self, LocalCall, Watch};
+use directory::{Directory, Followed, InitOptions, LocalClient, Options, Peer};
 use policy::password::Scheme;
 use protocol::{
-    AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest, DecodeLimits,
-    DeleteRequest, DerefAliases, Filter, LdapResult, Message, ModifyDnRequest, ModifyRequest,
-    OwnedControl, PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope,
-    SearchRequest, frame, parse_filter, put_partial_attribute, write_request,
+    AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest,
+    DeleteRequest, DerefAliases, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl,
+    PartialAttribute, Request, ResultCode, Scope, SearchRequest, parse_filter,
+    put_partial_attribute,
 };
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use transfer::Meter;
@@ -31,12 +30,9 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 pub struct Client {
     pub folder: Arc<TempDir>,
     pub directory: Directory,
-    worker: Worker,
-    session: Session,
-    inbox: Arc<Inbox>,
-    last_id: i32,
+    local: LocalClient,
     /// The search that was begun last and stays.
-    pub follower: Option<Box<Follower>>,
+    pub watch: Option<Watch>,
     /// The most bytes that were answered in one step.
     pub most_at_once: usize,
     /// Slices behind the first that the last request took.
@@ -45,39 +41,8 @@ pub struct Client {
     pub between: Option<Box<dyn FnMut()>>,
 }
 
-#[derive(Default)]
-struct Inbox {
-    arrived: Mutex<Vec<Completion>>,
-    wake: Condvar,
-}
-
-impl Mailbox for Inbox {
-    fn deliver(&self, completions: Vec<Completion>) {
-        self.arrived.lock().unwrap().extend(completions);
-        self.wake.notify_one();
-    }
-}
-
 /// An entry as a search returned it: the DN, then attributes with their values as text.
 pub type Found = (String, Vec<(String, Vec<String>)>);
-
-/// A request that may wait: what it waits for, and what was answered so far.
-pub struct Begun {
-    flow: Flow,
-    out: Vec<u8>,
-}
-
-impl Begun {
-    /// Whether the request is a search that waits for its next turn.
-    pub fn is_parked(&self) -> bool {
-        matches!(self.flow, Flow::More(_))
-    }
-
-    /// Whether the request waits for the writer or for a hashing thread.
-    pub fn waits(&self) -> bool {
-        matches!(self.flow, Flow::Waiting)
-    }
-}
 
 /// Everything a request was answered with.
 pub struct Answer {
@@ -160,36 +125,35 @@ impl Client {
 
     /// One more client of the same directory, over a connection that others can read.
     pub fn exposed(&self) -> Client {
-        let mut client = self.another();
-        let peer = Peer {
+        self.at(Peer {
             exposed: true,
             ..Peer::default()
-        };
-        client.session = client.worker.open_session(1, peer);
-        client
+        })
     }
 
     /// One more client of the directory, under TLS.
     pub fn secured(&self) -> Client {
-        let mut client = self.another();
-        client.session.secured();
-        client
+        self.at(Peer {
+            secure: true,
+            ..Peer::default()
+        })
+    }
+
+    fn at(&self, peer: Peer) -> Client {
+        Client::with_peer(Arc::clone(&self.folder), self.directory.clone(), peer)
     }
 
     fn of(folder: Arc<TempDir>, directory: Directory) -> Client {
-        let inbox = Arc::new(Inbox::default());
-        let mut worker = directory
-            .worker(Arc::clone(&inbox) as Arc<dyn Mailbox>)
-            .unwrap();
-        let session = worker.open_session(1, Peer::default());
+        Client::with_peer(folder, directory, Peer::default())
+    }
+
+    fn with_peer(folder: Arc<TempDir>, directory: Directory, peer: Peer) -> Client {
+        let local = LocalClient::open(&directory, peer, ANSWER_MAX).unwrap();
         Client {
             folder,
             directory,
-            worker,
-            session,
-            inbox,
-            last_id: 0,
-            follower: None,
+            local,
+            watch: None,
             most_at_once: 0,
             slices: 0,
             between: None,
@@ -237,92 +201,63 @@ impl Client {
     }
 
     /// Executes a request up to where it waits for something.
-    pub fn begin(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> Begun {
-        self.last_id += 1;
-        let mut bytes = Vec::new();
-        write_request(&mut bytes, self.last_id, request, controls);
-        let message = Message::decode(&bytes, &DecodeLimits::default()).unwrap();
-        let mut out = Vec::new();
-        let flow = self.worker.execute(&mut self.session, &message, &mut out);
-        Begun { flow, out }
+    pub fn begin(&mut self, request: &Request<'_>, controls: &[OwnedControl]) -> LocalCall {
+        self.local.begin(request, controls).unwrap()
     }
 
     /// Gives a search that waits for its next turn that turn.
-    pub fn resume(&mut self, begun: Begun) -> Begun {
-        let Begun { flow, mut out } = begun;
-        let Flow::More(cursor) = flow else {
-            panic!("expected a search that waits for a turn, got {flow:?}");
-        };
-        let flow = self.worker.resume(&mut self.session, cursor, &mut out);
-        Begun { flow, out }
+    pub fn resume(&mut self, mut begun: LocalCall) -> LocalCall {
+        assert!(begun.is_parked(), "expected a parked search, got {begun:?}");
+        self.local.step(&mut begun).unwrap();
+        begun
     }
 
     /// Goes on with a request until it is answered.
-    pub fn finish(&mut self, begun: Begun) -> Answer {
-        let Begun { mut flow, mut out } = begun;
-        let mut before = 0;
+    pub fn finish(&mut self, mut begun: LocalCall) -> Answer {
         self.slices = 0;
-        loop {
-            self.most_at_once = self.most_at_once.max(out.len() - before);
-            before = out.len();
-            self.slices += usize::from(matches!(flow, Flow::More(_)));
-            flow = match flow {
-                Flow::Waiting => {
-                    let mut arrived = self.inbox.arrived.lock().unwrap();
-                    while arrived.is_empty() {
-                        let woken = self.inbox.wake.wait_timeout(arrived, ANSWER_MAX).unwrap();
-                        assert!(!woken.1.timed_out(), "no answer within {ANSWER_MAX:?}");
-                        arrived = woken.0;
-                    }
-                    let completion = arrived.remove(0);
-                    drop(arrived);
-                    if completion.news().is_some() {
-                        flow = Flow::Waiting;
-                        continue;
-                    }
-                    self.worker
-                        .complete(&mut self.session, completion, &mut out)
-                }
-                Flow::More(cursor) => {
-                    if let Some(between) = &mut self.between {
-                        between();
-                    }
-                    self.worker.resume(&mut self.session, cursor, &mut out)
-                }
-                Flow::Follow(mut follower) => {
-                    self.follow(&mut follower, &mut out);
-                    self.follower = Some(follower);
-                    break;
-                }
-                Flow::Done | Flow::Close | Flow::StartTls => break,
-            };
+        self.most_at_once = self.most_at_once.max(begun.responses().len());
+        while begun.is_parked() || begun.waits() {
+            if begun.is_parked() {
+                self.slices += 1;
+                self.happens_between();
+            }
+            let before = begun.responses().len();
+            self.local.step(&mut begun).unwrap();
+            self.most_at_once = self.most_at_once.max(begun.responses().len() - before);
         }
-        self.worker.sleep();
+        let watch = begun.take_watch();
+        let mut out = begun.into_responses();
+        if watch.is_some() {
+            self.watch = watch;
+            self.follow(&mut out);
+        }
         answer(&out)
     }
 
     /// Next messages of the search that stays, and whether it has ended.
     pub fn news(&mut self) -> (Answer, Followed) {
-        let mut follower = self.follower.take().expect("a search stays");
         let mut out = Vec::new();
-        let followed = self.follow(&mut follower, &mut out);
-        self.worker.sleep();
-        self.follower = Some(follower);
+        let followed = self.follow(&mut out);
         (answer(&out), followed)
     }
 
-    /// Lets a search that stays say all it has to say.
-    fn follow(&mut self, follower: &mut Follower, out: &mut Vec<u8>) -> Followed {
+    /// Lets the search that stays say all it has to say.
+    fn follow(&mut self, out: &mut Vec<u8>) -> Followed {
         loop {
+            let watch = self.watch.as_mut().expect("a search stays");
             let before = out.len();
-            let followed = self.worker.follow(&self.session, follower, out);
+            let followed = self.local.follow_slice(watch, out);
             self.most_at_once = self.most_at_once.max(out.len() - before);
             if !matches!(followed, Followed::More | Followed::Inside) {
                 return followed;
             }
-            if let Some(between) = &mut self.between {
-                between();
-            }
+            self.happens_between();
+        }
+    }
+
+    fn happens_between(&mut self) {
+        if let Some(between) = &mut self.between {
+            between();
         }
     }
 
@@ -357,14 +292,7 @@ impl Client {
     pub fn call_late(&mut self, request: &Request<'_>, meanwhile: impl FnOnce()) -> Answer {
         let begun = self.begin(request, &[]);
         assert!(begun.waits(), "the check is slow");
-        let mut arrived = self.inbox.arrived.lock().unwrap();
-        while arrived.is_empty() {
-            let woken = self.inbox.wake.wait_timeout(arrived, ANSWER_MAX).unwrap();
-            assert!(!woken.1.timed_out(), "no check within {ANSWER_MAX:?}");
-            arrived = woken.0;
-        }
-        drop(arrived);
-        self.worker.sleep();
+        self.local.await_completion().expect("a check");
         meanwhile();
         self.finish(begun)
     }
@@ -413,7 +341,7 @@ impl Client {
         object: &str,
         changes: &[(ChangeOperation, &str, &[&str])],
         controls: &[OwnedControl],
-    ) -> Begun {
+    ) -> LocalCall {
         let encoded: Vec<Vec<u8>> = changes.iter().map(|(_, n, v)| encode(n, v)).collect();
         let changes = changes.iter().zip(partial(&encoded));
         let changes = changes.map(|((operation, ..), attribute)| Change {
@@ -507,59 +435,29 @@ fn partial(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
         .collect()
 }
 
-fn answer(mut out: &[u8]) -> Answer {
+fn answer(out: &[u8]) -> Answer {
+    let local = local_client::Answer::decode(out).unwrap();
+    let text = |value: &Vec<u8>| String::from_utf8_lossy(value).into_owned();
     let mut answer = Answer {
         entries: Vec::new(),
         entry_controls: Vec::new(),
-        references: Vec::new(),
-        result: LdapResult::success(),
-        value: None,
-        controls: Vec::new(),
+        references: local.references,
+        result: local.result,
+        value: local.value,
+        controls: plain(local.controls),
     };
-    while let Some(length) = frame(out, 1 << 30).unwrap() {
-        let (first, rest) = out.split_at(length);
-        out = rest;
-        let message = ResponseMessage::decode(first).unwrap();
-        let owned = |it: &protocol::Control<'_>| (it.oid.to_owned(), it.value.map(<[u8]>::to_vec));
-        answer.controls = message.controls.iter().map(owned).collect();
-        match message.response {
-            Response::SearchEntry { name, attributes } => {
-                let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-                let attributes = attributes.iter().map(|it| {
-                    (
-                        it.description.to_owned(),
-                        it.values.into_iter().map(text).collect(),
-                    )
-                });
-                answer
-                    .entry_controls
-                    .push(std::mem::take(&mut answer.controls));
-                answer.entries.push((name.to_owned(), attributes.collect()));
-            }
-            Response::SearchReference(urls) => {
-                answer
-                    .references
-                    .push(urls.iter().map(|url| (*url).to_owned()).collect());
-            }
-            Response::SearchDone(it)
-            | Response::Modify(it)
-            | Response::Add(it)
-            | Response::Delete(it)
-            | Response::ModifyDn(it)
-            | Response::Compare(it) => answer.result = it,
-            Response::Bind {
-                result,
-                server_credentials,
-            } => {
-                answer.result = result;
-                answer.value = server_credentials.map(<[u8]>::to_vec);
-            }
-            Response::Extended { result, value, .. } => {
-                answer.result = result;
-                answer.value = value.map(<[u8]>::to_vec);
-            }
-            Response::Intermediate { .. } => {}
-        }
+    for entry in local.entries {
+        let attributes = entry.attributes.into_iter();
+        let attributes =
+            attributes.map(|it| (it.description, it.values.iter().map(text).collect()));
+        answer.entries.push((entry.dn, attributes.collect()));
+        answer.entry_controls.push(plain(entry.controls));
     }
     answer
+}
+
+/// Controls as OID and value.
+fn plain(controls: Vec<OwnedControl>) -> Vec<(String, Option<Vec<u8>>)> {
+    let controls = controls.into_iter();
+    controls.map(|it| (it.oid.into_owned(), it.value)).collect()
 }
