@@ -4,16 +4,16 @@
 use crate::node_folder::{SOCKET_FILE, data_folder};
 use crate::reach::Target;
 use crate::report::Problem;
-use directory::{Completion, Directory, Flow, Mailbox, Options, Peer, Session, Worker};
+use directory::local_client::LocalCall;
+use directory::{Directory, LocalClient, Options};
 use protocol::{
-    Authentication, BindRequest, DecodeLimits, DerefAliases, Filter, LdapResult, Message,
-    MessageId, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
-    frame, write_request,
+    Authentication, BindRequest, DerefAliases, Filter, LdapResult, MessageId, OwnedControl,
+    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
 };
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Maximum time that a remote server may take for a response.
@@ -24,7 +24,6 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// A session with a node, as its administrator.
 pub struct Channel {
     way: Way,
-    last_id: MessageId,
 }
 
 enum Way {
@@ -39,49 +38,16 @@ impl<T: Read + Write> Stream for T {}
 
 struct Online {
     stream: Box<dyn Stream>,
+    last_id: MessageId,
     /// Bytes read and not yet taken.
     buffer: Vec<u8>,
 }
 
 struct Offline {
     directory: Directory,
-    worker: Worker,
-    session: Session,
-    inbox: Arc<Inbox>,
-    /// Responses not yet taken.
-    buffer: Vec<u8>,
-}
-
-/// Completions of the session.
-#[derive(Default)]
-struct Inbox {
-    arrived: Mutex<Vec<Completion>>,
-    wake: Condvar,
-}
-
-impl Mailbox for Inbox {
-    fn deliver(&self, completions: Vec<Completion>) {
-        self.arrived
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(completions);
-        self.wake.notify_one();
-    }
-}
-
-impl Inbox {
-    fn take(&self) -> Completion {
-        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(completion) = arrived.pop() {
-                return completion;
-            }
-            arrived = self
-                .wake
-                .wait(arrived)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
+    client: LocalClient,
+    /// Writes whose results are not yet received, in the order of sending.
+    sent: VecDeque<LocalCall>,
 }
 
 impl Channel {
@@ -91,7 +57,8 @@ impl Channel {
             Some(channel) => Ok(channel),
             None => {
                 let offline = Offline::open(&data_folder(dir)?)?;
-                Channel::as_owner(Way::Offline(Box::new(offline)))
+                let way = Way::Offline(Box::new(offline));
+                Ok(Channel { way })
             }
         }
     }
@@ -105,7 +72,7 @@ impl Channel {
     }
 
     fn as_owner(way: Way) -> Result<Channel, Problem> {
-        let mut channel = Channel { way, last_id: 0 };
+        let mut channel = Channel { way };
         let bind = Request::Bind(BindRequest {
             version: 3,
             name: "",
@@ -124,7 +91,6 @@ impl Channel {
         transport.limit(ANSWER_PATIENCE)?;
         let mut channel = Channel {
             way: Way::online(transport),
-            last_id: 0,
         };
         if !name.is_empty() {
             channel.succeed(&Request::Bind(BindRequest {
@@ -218,12 +184,9 @@ impl Channel {
         request: &Request<'_>,
         controls: &[OwnedControl],
     ) -> Result<Vec<Vec<u8>>, Problem> {
-        self.last_id += 1;
-        let mut bytes = Vec::new();
-        write_request(&mut bytes, self.last_id, request, controls);
         match &mut self.way {
-            Way::Online(online) => online.call(&bytes),
-            Way::Offline(offline) => offline.call(&bytes),
+            Way::Online(online) => online.call(request, controls),
+            Way::Offline(offline) => offline.call(request, controls),
         }
     }
 
@@ -239,14 +202,10 @@ impl Channel {
         request: &Request<'_>,
         controls: &[OwnedControl],
     ) -> Result<MessageId, Problem> {
-        self.last_id += 1;
-        let mut bytes = Vec::new();
-        write_request(&mut bytes, self.last_id, request, controls);
         match &mut self.way {
-            Way::Online(online) => online.stream.write_all(&bytes)?,
-            Way::Offline(offline) => offline.send(&bytes)?,
+            Way::Online(online) => online.send(request, controls),
+            Way::Offline(offline) => offline.send(request, controls),
         }
-        Ok(self.last_id)
     }
 
     /// The next result of a sent write; results come in any order.
@@ -268,6 +227,7 @@ impl Way {
     fn online(stream: impl Stream + 'static) -> Way {
         Way::Online(Online {
             stream: Box::new(stream),
+            last_id: 0,
             buffer: Vec::new(),
         })
     }
@@ -325,8 +285,24 @@ fn result_of(response: Response<'_>) -> Option<LdapResult> {
 }
 
 impl Online {
-    fn call(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
-        self.stream.write_all(bytes)?;
+    fn send(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<MessageId, Problem> {
+        self.last_id += 1;
+        let mut bytes = Vec::new();
+        write_request(&mut bytes, self.last_id, request, controls);
+        self.stream.write_all(&bytes)?;
+        Ok(self.last_id)
+    }
+
+    fn call(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Vec<Vec<u8>>, Problem> {
+        self.send(request, controls)?;
         let mut answers = Vec::new();
         loop {
             self.read_more()?;
@@ -384,66 +360,48 @@ fn take_message(buffer: &mut Vec<u8>) -> Result<Option<Vec<u8>>, Problem> {
 impl Offline {
     fn open(data: &Path) -> Result<Offline, Problem> {
         let directory = Directory::open(data, &Options::default()).map_err(Problem::failed)?;
-        let inbox = Arc::new(Inbox::default());
-        let mailbox: Arc<dyn Mailbox> = Arc::clone(&inbox) as Arc<dyn Mailbox>;
-        let mut worker = directory.worker(mailbox).map_err(Problem::failed)?;
-        // A user who may open the folder may administer the node.
-        let peer = Peer {
-            address: None,
-            secure: true,
-            unix_uid: Some(0),
-            local: true,
-            exposed: false,
-        };
-        let session = worker.open_session(1, peer);
+        // A user who may open the folder may administer the node. The writer runs in this process,
+        // and a write takes the time that it takes.
+        let client = LocalClient::as_owner(&directory, Duration::MAX);
+        let client = client.inspect_err(|_| directory.shutdown());
         Ok(Offline {
+            client: client.map_err(Problem::failed)?,
             directory,
-            worker,
-            session,
-            inbox,
-            buffer: Vec::new(),
+            sent: VecDeque::new(),
         })
     }
 
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        let message = Message::decode(bytes, &DecodeLimits::default()).map_err(Problem::failed)?;
-        let flow = self
-            .worker
-            .execute(&mut self.session, &message, &mut self.buffer);
-        match flow {
-            Flow::Waiting | Flow::Done => Ok(()),
-            _ => Err(Problem::failed("expected a write to be sent")),
-        }
+    fn send(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<MessageId, Problem> {
+        let sent = self.client.begin(request, controls);
+        let sent = sent.map_err(Problem::failed)?;
+        let id = sent.id();
+        self.sent.push_back(sent);
+        Ok(id)
     }
 
+    /// The next response to a sent write.
     fn next(&mut self) -> Result<Vec<u8>, Problem> {
-        loop {
-            if let Some(message) = take_message(&mut self.buffer)? {
-                return Ok(message);
-            }
-            let completion = self.inbox.take();
-            self.worker
-                .complete(&mut self.session, completion, &mut self.buffer);
-        }
+        let sent = self.sent.pop_front();
+        let mut sent = sent.ok_or_else(|| Problem::failed("all writes are answered"))?;
+        self.client.finish(&mut sent).map_err(Problem::failed)?;
+        let first = take_message(&mut sent.into_responses())?;
+        first.ok_or_else(|| Problem::failed("a write has no response"))
     }
 
-    fn call(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
-        let message = Message::decode(bytes, &DecodeLimits::default()).map_err(Problem::failed)?;
-        let mut out = Vec::new();
-        let mut flow = self.worker.execute(&mut self.session, &message, &mut out);
-        loop {
-            flow = match flow {
-                Flow::Waiting => {
-                    let completion = self.inbox.take();
-                    self.worker
-                        .complete(&mut self.session, completion, &mut out)
-                }
-                Flow::More(cursor) => self.worker.resume(&mut self.session, cursor, &mut out),
-                Flow::Done | Flow::Close | Flow::StartTls | Flow::Follow(_) => break,
-            };
-        }
+    fn call(
+        &mut self,
+        request: &Request<'_>,
+        controls: &[OwnedControl],
+    ) -> Result<Vec<Vec<u8>>, Problem> {
+        let call = self.client.begin(request, controls);
+        let mut call = call.map_err(Problem::failed)?;
+        self.client.finish(&mut call).map_err(Problem::failed)?;
         let mut answers = Vec::new();
-        take_messages(&mut out, &mut answers)?;
+        take_messages(&mut call.into_responses(), &mut answers)?;
         Ok(answers)
     }
 }
