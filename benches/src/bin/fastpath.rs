@@ -6,17 +6,15 @@
 //! `fastpath prepare DIR` makes a directory of 1,000 people; `fastpath run DIR SCENARIO TIMES`
 //! executes a scenario; `fastpath scenarios` lists them.
 
-use directory::{
-    Completion, Directory, Flow, InitOptions, Mailbox, Options, Peer, Session, Worker,
-};
+use directory::{Directory, InitOptions, LocalClient, Options, Peer};
 use protocol::{
-    AddRequest, Authentication, BindRequest, CompareRequest, DecodeLimits, DerefAliases, Filter,
-    Message, PartialAttribute, Request, ResultCode, Scope, SearchRequest, frame,
-    put_partial_attribute, write_request,
+    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, Filter,
+    PartialAttribute, Request, ResultCode, Scope, SearchRequest, frame, put_partial_attribute,
+    write_request,
 };
 use std::error::Error;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 const SUFFIX: &str = "dc=example,dc=com";
 const PEOPLE: u64 = 1_000;
@@ -80,120 +78,48 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Completions of the one session.
-#[derive(Default)]
-struct Inbox {
-    arrived: Mutex<Vec<Completion>>,
-    wake: Condvar,
-}
+/// Maximum time that the writer or a hashing thread may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-impl Mailbox for Inbox {
-    fn deliver(&self, completions: Vec<Completion>) {
-        self.arrived
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(completions);
-        self.wake.notify_one();
-    }
-}
-
-impl Inbox {
-    fn take(&self) -> Completion {
-        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match arrived.pop() {
-                Some(completion) => return completion,
-                None => {
-                    arrived = self
-                        .wake
-                        .wait(arrived)
-                        .unwrap_or_else(PoisonError::into_inner)
-                }
-            }
-        }
-    }
-}
-
-/// One client of one directory.
-struct Client {
-    directory: Directory,
-    worker: Worker,
-    session: Session,
-    inbox: Arc<Inbox>,
-}
-
-impl Client {
-    fn open(dir: &Path, peer: Peer) -> Result<Client, Box<dyn Error>> {
-        let directory = Directory::open(dir, &Options::default())?;
-        let inbox = Arc::new(Inbox::default());
-        let mut worker = directory.worker(Arc::clone(&inbox) as Arc<dyn Mailbox>)?;
-        let session = worker.open_session(1, peer);
-        Ok(Client {
-            directory,
-            worker,
-            session,
-            inbox,
-        })
-    }
-
-    fn execute(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
-        let length = frame(bytes, 1 << 20)?.ok_or("a whole message")?;
-        let bytes = bytes.get(..length).ok_or("a whole message")?;
-        let message = Message::decode(bytes, &DecodeLimits::default())?;
-        let flow = self.worker.execute(&mut self.session, &message, out);
-        if let Flow::Waiting = flow {
-            let completion = self.inbox.take();
-            self.worker.complete(&mut self.session, completion, out);
-        }
-        self.worker.sleep();
-        Ok(())
-    }
+/// Executes the one message in `bytes`, which is framed as a connection does it.
+fn execute(
+    client: &mut LocalClient,
+    bytes: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Box<dyn Error>> {
+    let length = frame(bytes, 1 << 20)?.ok_or("a whole message")?;
+    let message = bytes.get(..length).ok_or("a whole message")?;
+    Ok(client.execute(message, out)?)
 }
 
 fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(dir)?;
     replica::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
-    let owner = Peer {
-        exposed: false,
-        unix_uid: Some(0),
-        secure: true,
-        local: true,
-        address: None,
-    };
-    let mut client = Client::open(dir, owner)?;
+    let directory = Directory::open(dir, &Options::default())?;
+    let mut client = LocalClient::as_owner(&directory, PATIENCE)?;
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
-    let external = Authentication::Sasl {
-        mechanism: "EXTERNAL",
-        credentials: None,
-    };
-    let request = BindRequest {
-        version: 3,
-        name: "",
-        authentication: external,
-    };
-    write_request(&mut bytes, 1, &Request::Bind(request), &[]);
-    client.execute(&bytes, &mut out)?;
     for person in 1..=PEOPLE {
         bytes.clear();
         add(person, &mut bytes);
-        client.execute(&bytes, &mut out)?;
+        execute(&mut client, &bytes, &mut out)?;
     }
-    client.directory.shutdown();
+    directory.shutdown();
     Ok(())
 }
 
 fn run(dir: &Path, name: &str, times: u64) -> Result<(), Box<dyn Error>> {
     let known = SCENARIOS.iter().find(|it| it.name == name);
     let scenario = known.ok_or_else(|| format!("no scenario {name}"))?;
-    let mut client = Client::open(dir, Peer::default())?;
+    let directory = Directory::open(dir, &Options::default())?;
+    let mut client = LocalClient::open(&directory, Peer::default(), PATIENCE)?;
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     for turn in 0..times {
         bytes.clear();
         out.clear();
         (scenario.write)(1 + turn % PEOPLE, &mut bytes);
-        client.execute(&bytes, &mut out)?;
+        execute(&mut client, &bytes, &mut out)?;
     }
-    client.directory.shutdown();
+    directory.shutdown();
     let answer = scenario.answer;
     // The last answer ends in a result of this code without a name or a message.
     if !out.ends_with(&[0x0a, 1, answer.0 as u8, 4, 0, 4, 0]) {
