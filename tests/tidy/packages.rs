@@ -65,10 +65,12 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-state",
             "pando-spool",
             "pando-replica",
-            // Its tests fill directories by imports.
+            // Its tests fill directories by imports and speak to them without connections.
             "pando-transfer",
+            "pando-local",
         ],
     ),
+    ("pando-local", &["pando-protocol", "pando-directory"]),
     ("pando-load", &["pando-protocol"]),
     (
         "pando-server",
@@ -84,6 +86,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-replica",
             "pando-transfer",
             "pando-directory",
+            "pando-local",
             "pando-load",
             "pando-server",
             // docs/adr/0010: our tests and `pando conformance` share one set of clauses.
@@ -99,6 +102,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-protocol",
             "pando-replica",
             "pando-directory",
+            "pando-local",
             "pando-load",
         ],
     ),

@@ -6,7 +6,8 @@
 //! `fastpath prepare DIR` makes a directory of 1,000 people; `fastpath run DIR SCENARIO TIMES`
 //! executes a scenario; `fastpath scenarios` lists them.
 
-use directory::{Directory, InitOptions, LocalClient, Options, Peer};
+use directory::{Directory, InitOptions, Options, Peer};
+use local::LocalClient;
 use protocol::{
     AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, Filter,
     PartialAttribute, Request, ResultCode, Scope, SearchRequest, frame, put_partial_attribute,

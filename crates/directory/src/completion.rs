@@ -51,6 +51,11 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// Message id of the operation that ended, or of the search that has news.
+    pub fn message_id(&self) -> MessageId {
+        self.id
+    }
+
     /// Message id of the search that has news; `None` for the end of an operation.
     pub fn news(&self) -> Option<MessageId> {
         matches!(self.what, Finished::News).then_some(self.id)

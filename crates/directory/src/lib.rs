@@ -24,10 +24,7 @@ mod feed;
 mod flow;
 #[doc(hidden)]
 pub mod fuzz;
-#[cfg(test)]
-mod history_tests;
 mod last_name;
-pub mod local_client;
 mod monitor;
 mod open;
 mod operation;
@@ -46,7 +43,6 @@ mod worker;
 
 pub use completion::{Completion, Mailbox};
 pub use flow::Flow;
-pub use local_client::LocalClient;
 pub use monitor::{Connections, Front, ListenerState, SetLimits};
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};

@@ -10,11 +10,10 @@ use crate::options::Options;
 use crate::shared::{Shared, limits};
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
-use replica::{Observer, Opened, ReclaimSizes, Status};
+use replica::{Observer, Opened, Status};
 use spool::Spools;
 use spool::list::Lists;
 use spool::memory::Budget;
-use state::bounds::Bounds;
 use state::meta::META_COOKIE_KEY;
 use state::stop::Failure;
 use std::path::Path;
@@ -24,22 +23,6 @@ use std::sync::{Arc, OnceLock};
 /// last attempt for which they are.
 const WRONG_MAX: usize = 100_000;
 const WRONG_TTL_MS: u64 = 24 * 3_600 * 1_000;
-
-/// The bounds of execution: small in unit tests.
-fn bounds() -> Bounds {
-    match cfg!(test) {
-        true => Bounds::SMALL,
-        false => Bounds::default(),
-    }
-}
-
-/// The sizes of records that reclaim: small in unit tests, which want several records.
-fn reclaim_sizes() -> ReclaimSizes {
-    match cfg!(test) {
-        true => ReclaimSizes::SMALL,
-        false => ReclaimSizes::default(),
-    }
-}
 
 /// The budget of memory that the options give.
 fn budget(options: &Options) -> Arc<Budget> {
@@ -59,7 +42,7 @@ impl Directory {
     /// # Errors
     /// There is no directory, another process has it open, or it is damaged.
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
-        let mut opened = Opened::open(data, bounds())?;
+        let mut opened = Opened::open(data, options.bounds)?;
         let schema = &opened.catalog.schema;
         opened.catalog.limits = limits(schema, &options.limits, &options.limit_rules)?;
         let password_type = opened.catalog.known.user_password.type_id;
@@ -75,7 +58,7 @@ impl Directory {
             clock: Arc::clone(&options.clock),
             changes: options.changes,
             scrub: options.scrub,
-            reclaim_sizes: reclaim_sizes(),
+            reclaim_sizes: options.reclaim_sizes,
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;

@@ -3,7 +3,8 @@
 use policy::password::Scheme;
 use policy::{LimitSettings, LimitSubject, Limits};
 use replica::changes::Keeping;
-use replica::{Clock, Scrubbing, SystemClock};
+use replica::{Clock, ReclaimSizes, Scrubbing, SystemClock};
+use state::bounds::Bounds;
 use std::sync::Arc;
 
 /// Options for opening a directory.
@@ -37,6 +38,12 @@ pub struct Options {
     pub memory_each_bytes_max: u64,
     /// Schedule of reading everything in search of damage; `None` for never.
     pub scrub: Option<Scrubbing>,
+    /// Bounds of execution. Tests make them smaller, to look beyond them with few entries.
+    #[doc(hidden)]
+    pub bounds: Bounds,
+    /// Sizes of records that reclaim. Tests make them smaller, to get several records.
+    #[doc(hidden)]
+    pub reclaim_sizes: ReclaimSizes,
 }
 
 /// Default maximum of temporary files, in bytes: a group of ten million members takes 450 MB.
@@ -62,6 +69,8 @@ impl Default for Options {
             memory_bytes_max: MEMORY_BYTES_MAX,
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
             scrub: None,
+            bounds: Bounds::default(),
+            reclaim_sizes: ReclaimSizes::default(),
         }
     }
 }

@@ -5,10 +5,10 @@
 
 mod kit;
 
-use directory::local_client::{Answer, LocalError, Watch};
-use directory::{Clock, Directory, Followed, LocalClient, Options, Peer};
+use directory::{Clock, Directory, Followed, Options, Peer};
 use kit::gate::Gate;
 use kit::{ADMIN, Client, PASSWORD, options};
+use local::{Answer, LocalClient, LocalError, Watch};
 use policy::password::Scheme;
 use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch, ReadEntryRequest};
 use protocol::{

@@ -4,8 +4,8 @@
 use crate::node_folder::{SOCKET_FILE, data_folder};
 use crate::reach::Target;
 use crate::report::Problem;
-use directory::local_client::LocalCall;
-use directory::{Directory, LocalClient, Options};
+use directory::{Directory, Options};
+use local::{LocalCall, LocalClient};
 use protocol::{
     Authentication, BindRequest, DerefAliases, Filter, LdapResult, MessageId, OwnedControl,
     Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,

@@ -6,8 +6,8 @@
 pub mod gate;
 pub mod groups;
 
-use directory::local_client::{self, LocalCall, Watch};
-use directory::{Directory, Followed, InitOptions, LocalClient, Options, Peer};
+use directory::{Directory, Followed, InitOptions, Options, Peer};
+use local::{LocalCall, LocalClient, Watch};
 use policy::password::Scheme;
 use protocol::{
     AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest,
@@ -436,7 +436,7 @@ fn partial(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
 }
 
 fn answer(out: &[u8]) -> Answer {
-    let local = local_client::Answer::decode(out).unwrap();
+    let local = local::Answer::decode(out).unwrap();
     let text = |value: &Vec<u8>| String::from_utf8_lossy(value).into_owned();
     let mut answer = Answer {
         entries: Vec::new(),

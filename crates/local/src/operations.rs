@@ -1,7 +1,7 @@
 //! The operations of RFC 4511 §4.2 and §4.5 to §4.12 as methods with typed answers.
 
-use super::{Answer, Entry, LocalClient, LocalError};
-use crate::{Directory, Peer};
+use crate::{Answer, Entry, LocalClient, LocalError};
+use directory::{Directory, Peer};
 use protocol::{
     AddRequest, Authentication, BindRequest, CompareRequest, DeleteRequest, DerefAliases,
     ExtendedRequest, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl, Request,

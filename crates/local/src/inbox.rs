@@ -1,6 +1,6 @@
 //! Completions on their way from the writer and the hashing threads to a client.
 
-use crate::{Completion, Mailbox};
+use directory::{Completion, Mailbox};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Tests followers that were disconnected, or behind, for longer than the history reaches.
 
-use crate::local_client::Watch;
-use crate::{Directory, Followed, InitOptions, LocalClient, Options, Peer};
+use directory::{Directory, Followed, InitOptions, Options, Peer};
+use local::{LocalClient, Watch};
 use policy::password::Scheme;
 use protocol::control::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue};
 use protocol::{
@@ -9,6 +9,7 @@ use protocol::{
     PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame,
     oid, put_partial_attribute,
 };
+use replica::ReclaimSizes;
 use state::bounds::Bounds;
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,6 +20,15 @@ pub(super) const SUFFIX: &str = "dc=example,dc=com";
 
 /// Maximum time that the writer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Options with bounds that few entries reach.
+fn small() -> Options {
+    Options {
+        bounds: Bounds::SMALL,
+        reclaim_sizes: ReclaimSizes::SMALL,
+        ..Options::default()
+    }
+}
 
 /// One client of a directory.
 pub(super) struct World {
@@ -35,7 +45,7 @@ impl World {
     }
 
     pub fn open(folder: &Path) -> World {
-        let directory = Directory::open(folder, &Options::default()).expect("opens");
+        let directory = Directory::open(folder, &small()).expect("opens");
         let opened = LocalClient::open(&directory, Peer::default(), PATIENCE);
         let mut client = opened.expect("a reader");
         let bound = client.bind("cn=admin,dc=example,dc=com", b"secret");

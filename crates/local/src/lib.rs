@@ -25,7 +25,7 @@ pub use error::LocalError;
 pub use transaction::Transaction;
 pub use watch::{News, Watch};
 
-use crate::{Completion, Directory, Flow, Mailbox, Peer, Session, Worker};
+use directory::{Completion, Directory, Flow, Mailbox, Peer, Session, Worker};
 use inbox::Inbox;
 use protocol::{DecodeLimits, Message, MessageId, OwnedControl, Request, write_request};
 use std::collections::HashMap;
@@ -243,7 +243,7 @@ impl LocalClient {
                 self.closed = true;
                 return Err(LocalError::NotInTime);
             };
-            let of = completion.id;
+            let of = completion.message_id();
             let mut said = Vec::new();
             let flow = self
                 .worker

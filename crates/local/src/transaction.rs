@@ -1,6 +1,6 @@
 //! Transactions (RFC 5805) of a local client.
 
-use super::{Answer, LocalClient, LocalError};
+use crate::{Answer, LocalClient, LocalError};
 use protocol::control::Control;
 use protocol::extended::{EndTransactionRequest, EndTransactionResponse};
 use protocol::{ExtendedRequest, MessageId, OwnedControl, Request, ResultCode, oid};

@@ -1,6 +1,6 @@
 //! Responses as data that is independent of the bytes they were decoded from.
 
-use super::LocalError;
+use crate::LocalError;
 use protocol::{Control, LdapResult, OwnedControl, Response, ResponseMessage, frame};
 
 /// All responses to one request.

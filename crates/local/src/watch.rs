@@ -1,7 +1,7 @@
 //! Searches that follow the directory (RFC 4533, draft-ietf-ldapext-psearch-03).
 
-use super::{Answer, LocalClient, LocalError};
-use crate::{Followed, Follower};
+use crate::{Answer, LocalClient, LocalError};
+use directory::{Followed, Follower};
 use protocol::{MessageId, OwnedControl, Request, SearchRequest};
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Tests followers of a directory in which subtrees are detached and reclaimed in slices: the
 //! messages must not depend on the progress.
 
-use crate::Followed;
-use crate::history_tests::following::{SUFFIX, World, cookie};
+use crate::following::{SUFFIX, World, cookie};
+use directory::Followed;
 use protocol::control::SyncMode;
 use tempfile::TempDir;
 

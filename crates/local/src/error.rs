@@ -1,6 +1,6 @@
 //! Reasons why a client gets no answer, or another than success.
 
-use crate::Failure;
+use directory::Failure;
 use protocol::{DecodeError, LdapResult};
 use std::fmt::{Display, Formatter};
 
