@@ -28,14 +28,6 @@ impl Writes {
         }
     }
 
-    /// All writes, in order, to be changed.
-    pub fn all_mut(&mut self) -> &mut [Write] {
-        match self {
-            Writes::One(write) => std::slice::from_mut(write),
-            Writes::Whole(writes) | Writes::Each(writes) => writes,
-        }
-    }
-
     /// The parts that are applied wholly or not at all.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
         let length = match self {
