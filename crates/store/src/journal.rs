@@ -18,6 +18,7 @@
 //!   recovers all acknowledged writes.
 
 pub(crate) mod checkpoint;
+mod disk;
 pub(crate) mod fuzz;
 pub(crate) mod log;
 mod reader;
@@ -26,6 +27,7 @@ mod segment;
 mod tail;
 mod threads;
 
+pub use disk::{Disk, SystemDisk};
 pub use recovery::Recovery;
 pub use tail::LogTail;
 
@@ -64,6 +66,7 @@ pub struct Journal {
     /// The open log. It stands before the store: pins end before the environment may close.
     open: Option<Open>,
     store: Store,
+    disk: Arc<dyn Disk>,
 }
 
 #[derive(Debug)]
@@ -103,9 +106,15 @@ pub struct JournalState {
 impl Journal {
     /// Returns a journal for this store. It does nothing before the first [`Journal::begin`].
     pub fn new(store: &Store) -> Journal {
+        Journal::on(store, Arc::new(SystemDisk))
+    }
+
+    /// As [`Journal::new`], with another disk than the system's.
+    pub fn on(store: &Store, disk: Arc<dyn Disk>) -> Journal {
         Journal {
             open: None,
             store: store.clone(),
+            disk,
         }
     }
 
@@ -117,7 +126,7 @@ impl Journal {
     pub fn begin(&mut self, id: [u8; 16]) -> Result<(), Error> {
         self.store.shared.refuse_halted()?;
         if self.open.is_none() {
-            self.open = Some(Open::begin(&self.store, id)?);
+            self.open = Some(Open::begin(&self.store, id, &self.disk)?);
             self.store.shared.set_durability(Durability::Logged);
         }
         self.keep_up()
@@ -365,14 +374,14 @@ impl Drop for Journal {
 }
 
 impl Open {
-    fn begin(store: &Store, id: [u8; 16]) -> Result<Open, Error> {
+    fn begin(store: &Store, id: [u8; 16], disk: &Arc<dyn Disk>) -> Result<Open, Error> {
         let folder = store.folder();
-        store.sync()?;
-        let log = Log::begin(&log_folder(store), id)?;
+        disk.sync_database(store)?;
+        let log = Log::begin(&log_folder(store), id, disk)?;
         checkpoint::mark(folder, id)?;
         let pin = ReadTransaction::begin(&store.shared.environment())?;
         let first = checkpoint_of(store, &pin, &log, 1)?;
-        let file = CheckpointFile::create(folder, &first)?;
+        let file = CheckpointFile::create(folder, &first, disk)?;
         let start = Error::system("starting a thread");
         let checkpointer = Checkpointer::start(store, file, pin).map_err(start)?;
         let syncer = Syncer::start().map_err(Error::system("starting a thread"))?;

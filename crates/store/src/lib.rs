@@ -68,7 +68,7 @@ pub use index::build::{Progress, SliceLimits};
 pub use index::estimate::{IndexEstimate, estimate_index};
 pub use index::order_rows::{OrderRow, OrderRows, OrderStart, order_form};
 pub use index_set::{IndexDefinition, IndexKind, IndexKinds, IndexSet, IndexState};
-pub use journal::{Journal, JournalState, LogTail, Recovery};
+pub use journal::{Disk, Journal, JournalState, LogTail, Recovery, SystemDisk};
 pub use link::{
     Holder, LinkKind, LinkedSet, Members, SetId, TEXTS_IN_ROW_MAX, becomes_links, is_linked_type,
     link_kind, make_member_form,

@@ -11,9 +11,11 @@ use crate::private;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::disk::Disk;
 use super::log::LogPlace;
 use super::segment::LogId;
 use crate::data_folder::{DATABASE_FILE, sync_folder};
@@ -98,11 +100,16 @@ impl Checkpoint {
 #[derive(Debug)]
 pub(super) struct CheckpointFile {
     file: File,
+    disk: Arc<dyn Disk>,
 }
 
 impl CheckpointFile {
     /// Creates the file with its first checkpoint. The rename to its name makes it valid.
-    pub fn create(folder: &Path, first: &Checkpoint) -> Result<CheckpointFile, Error> {
+    pub fn create(
+        folder: &Path,
+        first: &Checkpoint,
+        disk: &Arc<dyn Disk>,
+    ) -> Result<CheckpointFile, Error> {
         let (path, new) = (path(folder), folder.join("checkpoint.new"));
         let created = || -> std::io::Result<File> {
             let file = private::create(&new)?;
@@ -120,21 +127,28 @@ impl CheckpointFile {
             Error::system("making the checkpoint file")(error)
         })?;
         sync_folder(folder)?;
-        Ok(CheckpointFile { file })
+        let disk = Arc::clone(disk);
+        Ok(CheckpointFile { file, disk })
     }
 
     /// Returns a checkpoint file that writes to `file`.
     #[cfg(test)]
     pub fn of(file: File) -> CheckpointFile {
-        CheckpointFile { file }
+        let disk = Arc::new(super::SystemDisk);
+        CheckpointFile { file, disk }
+    }
+
+    /// The disk that it is written to.
+    pub fn disk(&self) -> &dyn Disk {
+        &*self.disk
     }
 
     /// Writes the next checkpoint into the slot of the one before the last.
     pub fn write(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let offset = slot(checkpoint.number);
-        let written = self.file.write_all_at(&checkpoint.encode(), offset);
+        let written = self.disk.write(&self.file, &checkpoint.encode(), offset);
         written.map_err(Error::system("writing the checkpoint"))?;
-        let synced = self.file.sync_data();
+        let synced = self.disk.sync(&self.file);
         let synced = synced.map_err(Error::system("syncing the checkpoint"));
         synced.map_err(|error| failed_sync("syncing the checkpoint", error))
     }

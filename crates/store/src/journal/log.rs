@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::disk::Disk;
 use super::segment::{Header, LogId, PAGE_BYTES, encode_record, file_name, record_bytes};
 use crate::data_folder::sync_folder;
 use crate::error::Error;
@@ -36,6 +37,7 @@ pub(crate) struct LogPlace {
 #[derive(Debug)]
 pub(super) struct Log {
     folder: PathBuf,
+    disk: Arc<dyn Disk>,
     id: LogId,
     /// Number and length of each segment; the last is being written.
     segments: VecDeque<(u64, u64)>,
@@ -50,6 +52,7 @@ pub(super) struct Log {
 /// An encoded record with its place in the file, not yet written.
 #[derive(Debug)]
 pub(super) struct Staged {
+    pub disk: Arc<dyn Disk>,
     pub file: Arc<File>,
     pub offset: u64,
     pub bytes: Vec<u8>,
@@ -68,27 +71,28 @@ pub(super) enum Unwritten {
 impl Staged {
     /// Writes and syncs the record.
     pub fn write(&self) -> Result<(), Unwritten> {
-        let written = self.file.write_all_at(&self.bytes, self.offset);
+        let written = self.disk.write(&self.file, &self.bytes, self.offset);
         written.map_err(Unwritten::Part)?;
-        self.file.sync_data().map_err(Unwritten::Unsynced)
+        self.disk.sync(&self.file).map_err(Unwritten::Unsynced)
     }
 }
 
 impl Log {
     /// Begins a log in a folder, which is emptied first.
-    pub fn begin(folder: &Path, id: LogId) -> Result<Log, Error> {
+    pub fn begin(folder: &Path, id: LogId, disk: &Arc<dyn Disk>) -> Result<Log, Error> {
         remove_folder(folder)?;
         private::create_folder(folder).map_err(Error::system("creating the folder of the log"))?;
         let (path, length) = (folder.join(file_name(1)), SEGMENT_BYTES_MIN);
         let file = create_segment(&path, length)?;
         let header = Header { id, number: 1 };
-        write_header(&file, &header)?;
+        write_header(&**disk, &file, &header)?;
         sync_folder(folder)?;
         if let Some(data) = folder.parent() {
             sync_folder(data)?;
         }
         Ok(Log {
             folder: folder.to_path_buf(),
+            disk: Arc::clone(disk),
             id,
             segments: VecDeque::from([(1, length)]),
             file: Arc::new(file),
@@ -134,6 +138,7 @@ impl Log {
         self.next.offset += bytes;
         self.next.sequence += 1;
         Ok(Staged {
+            disk: Arc::clone(&self.disk),
             file: Arc::clone(&self.file),
             offset,
             bytes: buffer,
@@ -162,8 +167,8 @@ impl Log {
     pub fn retract(&mut self) -> Result<(), Error> {
         if let Some(last) = self.last {
             let zeros = [0; PAGE_BYTES as usize];
-            let written = self.file.write_all_at(&zeros, last.offset);
-            let synced = written.and_then(|()| self.file.sync_data());
+            let written = self.disk.write(&self.file, &zeros, last.offset);
+            let synced = written.and_then(|()| self.disk.sync(&self.file));
             synced.map_err(Error::system("taking a record out of the log"))?;
         }
         self.rewind();
@@ -207,7 +212,7 @@ impl Log {
             id: self.id,
             number,
         };
-        write_header(&file, &header)?;
+        write_header(&*self.disk, &file, &header)?;
         sync_folder(&self.folder)?;
         self.segments.push_back((number, length));
         self.file = Arc::new(file);
@@ -275,8 +280,8 @@ fn use_again(spare: &Path, path: &Path) -> Result<File, Error> {
     opened.map_err(Error::system("using a segment of the log again"))
 }
 
-fn write_header(file: &File, header: &Header) -> Result<(), Error> {
-    file.write_all_at(&header.encode(), 0)
-        .and_then(|()| file.sync_data())
+fn write_header(disk: &dyn Disk, file: &File, header: &Header) -> Result<(), Error> {
+    disk.write(file, &header.encode(), 0)
+        .and_then(|()| disk.sync(file))
         .map_err(Error::system("beginning a segment of the log"))
 }
