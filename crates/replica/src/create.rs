@@ -67,9 +67,20 @@ impl InitOptions {
 /// The folder holds a database or cannot be written; a suffix, an index or the administrator's
 /// name is invalid.
 pub fn create(data: &Path, options: &InitOptions) -> Result<(), Failure> {
+    create_at(data, options, &SystemClock)
+}
+
+/// Like [`create`], with times and UUIDs from a clock.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn create_at(
+    data: &Path,
+    options: &InitOptions,
+    clock: &dyn Clock,
+) -> Result<(), Failure> {
     let store = Store::create(data)?;
     let (schema, rows) = knowledge::numbered(&Schema::standard());
-    let clock = SystemClock;
     let mut key = [0; 32];
     getrandom::fill(&mut key).expect("the operating system always has random bytes");
     let empty = IndexSet {
@@ -87,7 +98,7 @@ pub fn create(data: &Path, options: &InitOptions) -> Result<(), Failure> {
             spelled: suffix.clone(),
         });
     }
-    let writes = initial_writes(&catalog, options, &clock)?;
+    let writes = initial_writes(&catalog, options, clock)?;
     let record = Record {
         position: 1,
         time_us: clock.now_us(),

@@ -25,6 +25,7 @@ use crate::expiry::Schedule;
 use crate::failure::failure_result;
 use crate::reclaiming::{Reclaiming, Sizes as ReclaimSizes};
 use arc_swap::ArcSwap;
+pub(crate) use building::IndexSlices;
 use protocol::ResultCode;
 use readers::ReaderWatch;
 use state::apply::{Occasion, apply};
@@ -35,19 +36,8 @@ use state::stop::Failure;
 use state::write::{Record, Unit, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Journal, SliceLimits, Snapshot, Store};
+use store::{Disk, Journal, Snapshot, Store};
 
-/// Work on an index in one slice while no write waits; a write that arrives waits for its end.
-const INDEX_SLICE: SliceLimits = SliceLimits {
-    entries: 1_000,
-    time: Duration::from_millis(20),
-};
-/// Work on an index in one slice between two groups of writes, which wait for it: the build must
-/// progress under any load.
-const INDEX_SLICE_BETWEEN: SliceLimits = SliceLimits {
-    entries: 100,
-    time: Duration::from_millis(5),
-};
 /// Minimum number of writes for writing the log in another thread while they are executed.
 const AHEAD_MIN: usize = 8;
 /// Bytes that a write adds to the next checkpoint: a page for the entry, the leaf that leads to it,
@@ -65,6 +55,8 @@ pub(crate) struct Parts {
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub log: Box<dyn CommitLog>,
+    /// The disk below the journal.
+    pub disk: Arc<dyn Disk>,
     /// Writer of kept changes; `None` if changes are not kept.
     pub keeper: Option<Keeper>,
     /// Metrics of commits and index builds.
@@ -73,6 +65,7 @@ pub(crate) struct Parts {
     pub compaction: Arc<Compaction>,
     pub observer: Arc<dyn Observer>,
     pub reclaim_sizes: ReclaimSizes,
+    pub index_slices: IndexSlices,
 }
 
 /// The one place of a node that changes its store.
@@ -101,7 +94,7 @@ pub(crate) struct Executed {
 impl Executor {
     pub fn new(parts: Parts) -> Executor {
         Executor {
-            journal: Journal::new(&parts.store),
+            journal: Journal::on(&parts.store, Arc::clone(&parts.disk)),
             encoded: Vec::new(),
             expiry: Schedule::default(),
             reclaiming: Reclaiming::new(parts.reclaim_sizes),
@@ -138,14 +131,14 @@ impl Executor {
         self.reclaim_some(writes_wait);
         if !writes_wait {
             self.keep_up();
-            self.building = self.building && self.build_indexes(INDEX_SLICE);
+            self.building = self.building && self.build_indexes(self.parts.index_slices.idle);
         }
     }
 
     /// Does a slice of the work that writes have delayed, after they were executed.
     pub fn work_after_writes(&mut self) {
         let indexing = self.parts.catalog.load().indexing;
-        self.building = indexing && self.build_indexes(INDEX_SLICE_BETWEEN);
+        self.building = indexing && self.build_indexes(self.parts.index_slices.between);
         self.reclaiming.try_again();
     }
 
@@ -174,7 +167,7 @@ impl Executor {
         match self.attempt(units) {
             Err(Failure::Store(store::Error::Full)) if self.can_make_room() => {
                 self.end_compaction();
-                self.journal.checkpoint()?;
+                self.checkpoint()?;
                 self.attempt(units)
             }
             Err(Failure::Store(error)) if error.is_half_a_write() => match self.attempt(units) {
@@ -203,6 +196,14 @@ impl Executor {
                 vec![false; writes.len()]
             }
         }
+    }
+
+    /// Makes a checkpoint of what is committed and returns when it is in force.
+    ///
+    /// # Errors
+    /// As [`Journal::checkpoint`].
+    pub fn checkpoint(&mut self) -> Result<(), Failure> {
+        Ok(self.journal.checkpoint()?)
     }
 
     fn can_make_room(&self) -> bool {

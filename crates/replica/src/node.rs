@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::commit::LocalLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
-use crate::executor::{Executor, Parts};
+use crate::executor::{Executor, IndexSlices, Parts};
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::writer::{Attempts, Writer};
@@ -19,7 +19,7 @@ use state::meta::META_TIME;
 use state::stop::{Failure, Refusal};
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
-use store::{Reader, Snapshot, Store, Usage};
+use store::{Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
 pub struct Options {
@@ -35,8 +35,8 @@ pub struct Options {
 
 /// The database of a data folder, recovered, before the threads of the node run.
 pub struct Opened {
-    store: Store,
-    log: LocalLog,
+    pub(crate) store: Store,
+    pub(crate) log: LocalLog,
     /// The catalog of the newest state. The caller sets its limits, which no database holds.
     pub catalog: Catalog,
 }
@@ -136,11 +136,13 @@ impl Opened {
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&options.clock),
             log: Box::new(log),
+            disk: Arc::new(SystemDisk),
             keeper,
             commits: Arc::clone(&commits),
             compaction: Arc::clone(&compaction),
             observer,
             reclaim_sizes: options.reclaim_sizes,
+            index_slices: IndexSlices::default(),
         });
         let writer = Writer::start(executor, clients)
             .map_err(|source| Failure::file("starting a thread", source))?;

@@ -126,7 +126,7 @@ fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recov
 /// Executes recorded records again, on a copy of the state they were executed on first.
 #[derive(Debug)]
 pub struct Replayer {
-    catalog: Catalog,
+    pub(crate) catalog: Catalog,
     /// Position of the last record that changed something.
     pub position: u64,
 }

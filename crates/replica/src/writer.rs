@@ -13,7 +13,7 @@ use crate::clients::{Clients, Submission, Writes, for_all};
 use crate::executor::{Executor, is_damage};
 use crate::failure::failure_result;
 pub use attempts::Attempts;
-use queue::Queue;
+pub(crate) use queue::Queue;
 use state::write::Unit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -28,9 +28,9 @@ pub(crate) struct Writer<T> {
 }
 
 /// State of the writer thread.
-struct Thread<C> {
-    executor: Executor,
-    clients: C,
+pub(crate) struct Thread<C> {
+    pub executor: Executor,
+    pub clients: C,
 }
 
 impl<T: Send + 'static> Writer<T> {
@@ -100,23 +100,34 @@ impl<C: Clients> Thread<C> {
         let own = Arc::clone(queue);
         let call: Arc<dyn Fn() + Send + Sync> = Arc::new(move || own.call());
         self.executor.begin();
-        while let Some(group) = queue.take(self.executor.has_work(), self.executor.due_in()) {
-            self.executor.work(&call, !group.is_empty());
-            if group.is_empty() {
-                continue;
-            }
-            let mut rest = group.as_slice();
-            while !rest.is_empty() {
-                let count = self.next_group(rest);
-                let (now, later) = rest.split_at(count);
-                self.executor.parts.compaction.keep_pace();
-                self.write_current(now);
-                rest = later;
-            }
-            self.settle_attempts(queue);
-            self.executor.work_after_writes();
+        while let Some(taken) = queue.take(self.executor.has_work(), self.executor.due_in()) {
+            self.turn(queue, &call, &taken);
         }
         self.executor.end();
+    }
+
+    /// Does a slice of the executor's own work, then executes and answers what was taken from the
+    /// queue. `call` wakes the writer.
+    pub fn turn(
+        &mut self,
+        queue: &Queue<C::Ticket>,
+        call: &Arc<dyn Fn() + Send + Sync>,
+        taken: &[Submission<C::Ticket>],
+    ) {
+        self.executor.work(call, !taken.is_empty());
+        if taken.is_empty() {
+            return;
+        }
+        let mut rest = taken;
+        while !rest.is_empty() {
+            let count = self.next_group(rest);
+            let (now, later) = rest.split_at(count);
+            self.executor.parts.compaction.keep_pace();
+            self.write_current(now);
+            rest = later;
+        }
+        self.settle_attempts(queue);
+        self.executor.work_after_writes();
     }
 
     /// Drops attempts that are in the store now, or could not be stored.

@@ -3,7 +3,32 @@
 use super::{COMMIT_CHURN_BYTES, Executor, WRITE_CHURN_BYTES};
 use state::catalog::{self, Catalog};
 use state::stop::Failure;
+use std::time::Duration;
 use store::{IndexSet, IndexState, Progress, SliceLimits};
+
+/// Work on an index in one slice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IndexSlices {
+    /// While no write waits; a write that arrives waits for its end.
+    pub idle: SliceLimits,
+    /// Between two groups of writes, which wait for it: the build must progress under any load.
+    pub between: SliceLimits,
+}
+
+impl Default for IndexSlices {
+    fn default() -> IndexSlices {
+        IndexSlices {
+            idle: SliceLimits {
+                entries: 1_000,
+                time: Duration::from_millis(20),
+            },
+            between: SliceLimits {
+                entries: 100,
+                time: Duration::from_millis(5),
+            },
+        }
+    }
+}
 
 impl Executor {
     /// Runs one slice of the work on indexes: adds keys of entries, or removes rows of a dropped
@@ -32,7 +57,7 @@ impl Executor {
         if is_complete(&before.indexes, &states) {
             // The log has no index builds. If the following writes were executed again on a state
             // without the index, each would read all entries.
-            self.journal.checkpoint()?;
+            self.checkpoint()?;
         }
         Ok(!progress.is_finished())
     }

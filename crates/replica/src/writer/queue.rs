@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Submissions and attempts that wait for the writer.
-pub(super) struct Queue<T> {
+pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
     wake: Condvar,
     /// Results of password checks. To lock both, lock `state` first.
