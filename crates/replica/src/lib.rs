@@ -26,6 +26,8 @@ pub mod partial;
 mod reclaiming;
 pub mod recover;
 mod scrub;
+#[cfg(test)]
+mod simulation;
 mod writer;
 
 pub use clients::{Clients, Observer, Submission, Writes};

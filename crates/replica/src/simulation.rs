@@ -1,0 +1,87 @@
+//! Simulates a node: state, writer, log and recovery over a clock, a disk and a commit log that
+//! follow from one seed, with a model and a second replica beside it.
+//!
+//! A run begins with a copy of one small directory and takes some dozens of steps: writes that
+//! collide, the node's own work, time, checkpoints, refused and delayed places in the order, power
+//! cuts, failures of the disk, clean ends. After each step the results are those that the model
+//! expects, and the digest is that of every other execution of the same records.
+//!
+//! `PANDO_SIMULATE_SEED` runs one seed, `PANDO_SIMULATE_RUNS` so many seeds from 0 on.
+
+mod clock;
+mod content;
+mod copy;
+mod disk;
+mod events;
+mod judge;
+mod log;
+mod model;
+mod node;
+mod random;
+mod template;
+mod words;
+mod workload;
+mod world;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use world::World;
+
+const BASE: &str = "dc=example,dc=com";
+/// Seeds that a test runs unless told otherwise: ten seconds on two processors.
+const RUNS: u64 = 200;
+
+/// The number in an environment variable; `None` if it is not set.
+fn setting(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
+}
+
+/// Runs a seed. Returns the digests by position and the steps; panics with the steps if something
+/// is wrong.
+fn run(seed: u64) -> (BTreeMap<u64, u128>, Vec<String>) {
+    let mut world = World::new(seed);
+    match catch_unwind(AssertUnwindSafe(|| world.run())) {
+        Ok(digests) => (digests, std::mem::take(&mut world.steps)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()));
+            panic!(
+                "seed {seed}: {}\nagain with PANDO_SIMULATE_SEED={seed}; its steps:\n{}",
+                text.unwrap_or_default(),
+                world.steps.join("\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn nodes_are_what_the_model_says() {
+    if let Some(seed) = setting("PANDO_SIMULATE_SEED") {
+        run(seed);
+        return;
+    }
+    let runs = setting("PANDO_SIMULATE_RUNS").unwrap_or(RUNS);
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..processors {
+            scope.spawn(|| {
+                let seeds = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|it| *it < runs);
+                while let Some(seed) = seeds() {
+                    run(seed);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_seed_gives_the_same_run_again() {
+    for seed in 0..5 {
+        let (first, second) = (run(seed), run(seed));
+        assert_eq!(first, second, "seed {seed}");
+    }
+}

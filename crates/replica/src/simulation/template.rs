@@ -1,0 +1,146 @@
+//! The directory that each run begins with, made once.
+
+use super::clock::SimulatedClock;
+use super::model::Model;
+use super::random::Random;
+use super::{BASE, content};
+use crate::clock::Clock;
+use crate::create::{self, InitOptions};
+use crate::recover::Replayer;
+use state::record;
+use state::write::{Change, Given, Modification, Record, Write};
+use state::{grant::Grant, write::WriteOptions};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
+use store::{DATABASE_FILE, Store, private};
+use tempfile::TempDir;
+
+/// A database file and the model of its content.
+pub(super) struct Template {
+    database: Vec<u8>,
+    pub model: Model,
+    pub digest: u128,
+}
+
+/// The template, with the same bytes of content in every process.
+pub(super) fn template() -> &'static Template {
+    static MADE: OnceLock<Template> = OnceLock::new();
+    MADE.get_or_init(Template::make)
+}
+
+/// A folder in memory if there is a file system for it, else among temporary files.
+pub(super) fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = match memory.is_dir() {
+        true => TempDir::new_in(memory),
+        false => TempDir::new(),
+    };
+    made.expect("a folder")
+}
+
+impl Template {
+    /// A folder with a copy of the database.
+    pub fn copy(&self) -> TempDir {
+        let folder = folder();
+        private::write(&folder.path().join(DATABASE_FILE), &self.database).expect("written");
+        folder
+    }
+
+    fn make() -> Template {
+        let folder = folder();
+        let clock = SimulatedClock::new(Random::new(0));
+        let options = InitOptions::new(BASE, "{SSHA}x".to_owned());
+        create::create_at(folder.path(), &options, &clock).expect("created");
+        let store = Store::open(folder.path()).expect("opened");
+        fill(&store, &clock);
+        let (model, digest) = model(&store, &options);
+        drop(store);
+        Template {
+            database: std::fs::read(folder.path().join(DATABASE_FILE)).expect("a database"),
+            model,
+            digest,
+        }
+    }
+}
+
+/// Adds two units and a password policy for everybody.
+fn fill(store: &Store, clock: &SimulatedClock) {
+    let mut replayer = Replayer::new(store).expect("a catalog");
+    let policy = format!("cn=policy,{BASE}");
+    let unit = [("objectClass", "organizationalUnit")];
+    let rules = [
+        ("objectClass", "device"),
+        ("objectClass", "pwdPolicy"),
+        ("pwdAttribute", "userPassword"),
+        ("pwdLockout", "TRUE"),
+        ("pwdMaxFailure", "3"),
+    ];
+    let entry = |replayer: &Replayer, name: &str, attributes: &[(&str, &str)]| {
+        let made = create::entry(&replayer.catalog, BASE, name, attributes, clock);
+        made.expect("an entry")
+    };
+    let named = Modification {
+        operation: protocol::ChangeOperation::Replace,
+        given: Given {
+            description: replayer
+                .catalog
+                .schema
+                .describe("pandoPasswordPolicy")
+                .expect("known"),
+            values: vec![policy.clone().into_bytes()],
+        },
+    };
+    let schema = &replayer.catalog.schema;
+    let config = schema.resolve_name("cn=config").expect("a name");
+    let writes = [
+        entry(&replayer, &format!("ou=a,{BASE}"), &unit),
+        entry(&replayer, &format!("ou=b,{BASE}"), &unit),
+        entry(&replayer, &policy, &rules),
+        Write {
+            grant: Grant::of_server(BASE.to_owned(), config),
+            spelled: "cn=config".to_owned(),
+            manage_dsa_it: true,
+            options: WriteOptions::default().if_any(),
+            change: Change::Modify(vec![named]),
+        },
+    ];
+    for write in writes {
+        let digest = store
+            .reader()
+            .expect("a reader")
+            .snapshot()
+            .expect("a snapshot")
+            .digest();
+        let record = Record {
+            position: replayer.position + 1,
+            time_us: clock.now_us() + replayer.position,
+            units: vec![std::slice::from_ref(&write)],
+        };
+        let mut bytes = Vec::new();
+        let digest = digest.expect("readable");
+        record::encode(&record, digest, &replayer.catalog.schema, &mut bytes);
+        let (_, outcome) = replayer.execute(store, &bytes).expect("executed");
+        assert!(outcome.has(0), "{} is refused", write.spelled);
+    }
+}
+
+fn model(store: &Store, options: &InitOptions) -> (Model, u128) {
+    let replayer = Replayer::new(store).expect("a catalog");
+    let mut reader = store.reader().expect("a reader");
+    let snapshot = reader.snapshot().expect("a snapshot");
+    let mut entries = content::entries(&snapshot, &replayer.catalog);
+    // The workload leaves these alone.
+    entries.retain(|name, _| !name.starts_with("cn=policy"));
+    let indexes = options.indexes.iter().map(|it| it.0.to_ascii_lowercase());
+    let settings = indexes
+        .map(|it| (format!("cn={it},cn=indexes,cn=config"), true))
+        .collect();
+    let model = Model {
+        entries,
+        settings,
+        position: snapshot.position().expect("readable"),
+        changes: BTreeMap::new(),
+    };
+    (model, snapshot.digest().expect("readable"))
+}
