@@ -23,12 +23,21 @@ mod words;
 mod workload;
 mod world;
 
+use state::bounds::Bounds;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use world::World;
 
 const BASE: &str = "dc=example,dc=com";
+/// Bounds that a few entries reach.
+const BOUNDS: Bounds = Bounds {
+    left_groups: 2,
+    renamed_entries: 4,
+    deleted_entries: 3,
+    examined_entries: 8,
+    history_changes: 32,
+};
 /// Seeds that a test runs unless told otherwise: ten seconds on two processors.
 const RUNS: u64 = 200;
 

@@ -376,7 +376,7 @@ impl Drop for Journal {
 impl Open {
     fn begin(store: &Store, id: [u8; 16], disk: &Arc<dyn Disk>) -> Result<Open, Error> {
         let folder = store.folder();
-        disk.sync_database(store)?;
+        disk.sync_database(&|| store.sync())?;
         let log = Log::begin(&log_folder(store), id, disk)?;
         checkpoint::mark(folder, id)?;
         let pin = ReadTransaction::begin(&store.shared.environment())?;

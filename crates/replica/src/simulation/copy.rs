@@ -1,10 +1,10 @@
 //! A second replica: executes the same records later, with its own progress of index builds.
 
+use super::BOUNDS;
 use super::log::Ordered;
 use super::random::Random;
 use super::template::Template;
 use crate::recover::Replayer;
-use state::bounds::Bounds;
 use std::collections::BTreeMap;
 use store::Store;
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ impl Copy {
     fn open(folder: TempDir) -> Copy {
         let store = Store::open(folder.path()).expect("opened");
         let mut replayer = Replayer::new(&store).expect("a catalog");
-        replayer.catalog.bounds = Bounds::SMALL;
+        replayer.catalog.bounds = BOUNDS;
         Copy {
             store,
             replayer,

@@ -4,13 +4,14 @@
 
 use super::events::{Event, Events};
 use super::random::Random;
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::{DATABASE_FILE, Disk, Store, private};
+use store::{DATABASE_FILE, Disk, private};
 
 const PAGE_BYTES: usize = 4096;
 /// Bytes of the database file that name its log: synced before the first checkpoint.
@@ -24,12 +25,14 @@ const LOG_FOLDER: &str = "log";
 pub(super) enum Harm {
     /// The power is cut.
     Cut,
-    /// A write is done in part and fails: there is no room.
-    NoRoom,
+    /// A write is done in part and fails: there is no room, nor for so many writes after it.
+    NoRoom(u64),
     /// A write is done in part and fails: the disk is broken.
     FailedWrite,
     /// A sync fails.
     FailedSync,
+    /// A sync fails: there is no room.
+    NoRoomToSync,
 }
 
 #[derive(Debug)]
@@ -87,6 +90,12 @@ impl SimulatedDisk {
     /// Whether an operation failed.
     pub fn has_failed(&self) -> bool {
         self.lock().failed
+    }
+
+    /// The disk works again.
+    pub fn mend(&self) {
+        let mut state = self.lock();
+        (state.armed, state.failed) = (None, false);
     }
 
     /// The image of the moment at which the power was cut; if it was not, that of this moment.
@@ -171,18 +180,22 @@ impl Disk for SimulatedDisk {
         });
         let harm = self.step(&mut state);
         let failure = match harm {
-            Some(Harm::NoRoom) => Some(io::ErrorKind::StorageFull),
-            Some(Harm::FailedWrite) => Some(io::ErrorKind::Other),
-            Some(Harm::FailedSync) => {
-                state.armed = Some((0, Harm::FailedSync));
+            Some(Harm::NoRoom(more)) => {
+                let again = more.checked_sub(1);
+                state.armed = again.map(|more| (0, Harm::NoRoom(more)));
+                Some(Errno::NOSPC)
+            }
+            Some(Harm::FailedWrite) => Some(Errno::IO),
+            Some(harm @ (Harm::FailedSync | Harm::NoRoomToSync)) => {
+                state.armed = Some((0, harm));
                 None
             }
-            _ => None,
+            Some(Harm::Cut) | None => None,
         };
-        if let Some(kind) = failure {
+        if let Some(errno) = failure {
             state.failed = true;
             file.write_all_at(&bytes[..bytes.len() / 2], at)?;
-            return Err(kind.into());
+            return Err(errno.into());
         }
         file.write_all_at(bytes, at)?;
         if harm == Some(Harm::Cut) {
@@ -195,9 +208,14 @@ impl Disk for SimulatedDisk {
         let mut state = self.lock();
         let inode = file.metadata()?.ino();
         let harm = self.step(&mut state);
-        if harm == Some(Harm::FailedSync) {
+        let failure = match harm {
+            Some(Harm::FailedSync) => Some(Errno::IO),
+            Some(Harm::NoRoomToSync) => Some(Errno::NOSPC),
+            _ => None,
+        };
+        if let Some(errno) = failure {
             state.failed = true;
-            return Err(io::ErrorKind::Other.into());
+            return Err(errno.into());
         }
         state.pending.retain(|it| it.inode != inode);
         match harm {
@@ -208,7 +226,10 @@ impl Disk for SimulatedDisk {
         Ok(())
     }
 
-    fn sync_database(&self, store: &Store) -> Result<(), store::Error> {
+    fn sync_database(
+        &self,
+        sync: &dyn Fn() -> Result<(), store::Error>,
+    ) -> Result<(), store::Error> {
         let mut state = self.lock();
         if let Some(harm) = self.step(&mut state) {
             match harm {
@@ -216,7 +237,8 @@ impl Disk for SimulatedDisk {
                 harm => state.armed = Some((0, harm)),
             }
         }
-        state.synced = fs::read(store.folder().join(DATABASE_FILE)).expect("a database");
+        sync()?;
+        state.synced = fs::read(self.folder.join(DATABASE_FILE)).expect("a database");
         Ok(())
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Judge {
     pub digests: BTreeMap<u64, u128>,
     /// The last record that was ordered.
     tried: Option<Tried>,
+    /// Whether the log gave a record no place in the order since this was looked at.
+    pub refused: bool,
     /// State that a crash may have left instead: after the record that was under way.
     maybe: Option<Model>,
 }
@@ -49,6 +51,7 @@ impl Judge {
             model,
             tried: None,
             maybe: None,
+            refused: false,
         }
     }
 
@@ -71,6 +74,7 @@ impl Judge {
                     self.order(position, &units, at);
                 }
                 Event::NoPlace => {
+                    self.refused = true;
                     self.tried = Some(Tried {
                         after: self.model.clone(),
                         verdicts: Vec::new(),

@@ -41,6 +41,11 @@ impl Ordered {
         self.lock().troubles.push_back(trouble);
     }
 
+    /// Forgets troubles that have not happened.
+    pub fn calm(&self) {
+        self.lock().troubles.clear();
+    }
+
     /// The record of a position.
     pub fn record(&self, position: u64) -> Option<Vec<u8>> {
         let state = self.lock();

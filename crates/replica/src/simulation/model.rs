@@ -234,7 +234,7 @@ impl Model {
             reasons.push(ResultCode::NOT_ALLOWED_ON_NON_LEAF);
         }
         // The node removes a dynamic entry on the condition that its end has come.
-        let is_own = write.has(|it| it.assertion.is_some());
+        let is_own = write.by() == CONFIG_NAME;
         if is_own && entry.end_s.is_none_or(|it| it > at.now_us / 1_000_000) {
             reasons.push(ResultCode::ASSERTION_FAILED);
         }

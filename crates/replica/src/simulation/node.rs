@@ -1,5 +1,6 @@
 //! A node under the simulation: the executor with the writer's turns, without a thread of its own.
 
+use super::BOUNDS;
 use super::clock::SimulatedClock;
 use super::disk::{Harm, Image, SimulatedDisk};
 use super::events::{Answers, Commits, Events};
@@ -11,7 +12,6 @@ use crate::node::Opened;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::writer::{Queue, Thread};
 use arc_swap::ArcSwap;
-use state::bounds::Bounds;
 use state::catalog::Catalog;
 use std::sync::Arc;
 use store::{Error, SliceLimits, Snapshot, Store};
@@ -41,7 +41,7 @@ pub(super) struct Node {
 impl Node {
     /// Opens the database of a folder, after recovery if it was not closed.
     pub fn open(folder: TempDir, around: &Surroundings) -> Node {
-        let opened = Opened::open(folder.path(), Bounds::SMALL).expect("opened");
+        let opened = Opened::open(folder.path(), BOUNDS).expect("opened");
         let store = opened.store;
         let catalog = Arc::new(ArcSwap::from_pointee(opened.catalog));
         let disk = Arc::new(SimulatedDisk::new(folder.path(), around.events.clone()));
@@ -120,6 +120,10 @@ impl Node {
 
     pub fn arm(&self, after: u64, harm: Harm) {
         self.disk.arm(after, harm);
+    }
+
+    pub fn mend(&self) {
+        self.disk.mend();
     }
 
     pub fn has_failed(&self) -> bool {

@@ -11,7 +11,7 @@ use super::node::{Node, Surroundings};
 use super::random::Random;
 use super::template::{folder, template};
 use super::workload::Workload;
-use super::{content, random};
+use super::{BOUNDS, content, random};
 use crate::clock::Clock;
 use crate::recover::Replayer;
 use crate::{ReclaimSizes, check};
@@ -188,6 +188,10 @@ impl World {
     /// removal was refused.
     fn require_ends(&mut self) {
         let now_s = self.around.clock.now_us() / 1_000_000;
+        if std::mem::take(&mut self.judge.refused) {
+            // A removal may have been among the refused writes: it is tried again later.
+            self.late.clear();
+        }
         let entries = &self.judge.model.entries;
         let is_leaf = |name: &str| !entries.keys().any(|it| superior(it) == name);
         let over = entries
@@ -311,11 +315,19 @@ impl World {
         self.crash();
     }
 
-    /// An operation of the disk fails; then the process ends.
+    /// An operation of the disk fails. If the node can go on, it may do so; else the process ends.
     fn break_disk(&mut self) {
-        let harm = *self
-            .random
-            .pick(&[Harm::NoRoom, Harm::FailedWrite, Harm::FailedSync]);
+        let harm = *self.random.pick(&[
+            Harm::NoRoom(0),
+            Harm::NoRoom(3),
+            Harm::FailedWrite,
+            Harm::FailedSync,
+            Harm::NoRoomToSync,
+        ]);
+        if self.random.chance(30) {
+            // Without anything behind, a checkpoint makes no room.
+            self.checkpoint();
+        }
         let after = self.random.below(5);
         self.note(format!("{harm:?} after {after} operations of the disk"));
         self.node().arm(after, harm);
@@ -323,6 +335,11 @@ impl World {
         self.node().turn();
         if self.random.chance(30) {
             self.node().turn();
+        }
+        if !self.conditions().halted && self.random.chance(50) {
+            self.note("the disk works again".to_owned());
+            self.hear();
+            return self.node().mend();
         }
         self.crash();
     }
@@ -352,6 +369,7 @@ impl World {
         self.judge.recovered(position, digest);
         self.around.ordered.recovered(position);
         self.compare();
+        self.late.clear();
         self.node().begin();
         self.hear();
     }
@@ -359,6 +377,9 @@ impl World {
     /// Lets all work be done and compares everything with everything.
     fn finish(&mut self) {
         self.note("finish".to_owned());
+        self.around.ordered.calm();
+        // Work that failed is tried again after a write.
+        self.write();
         for _ in 0..1_000 {
             self.turn();
             if !self.node().has_work() {
@@ -366,6 +387,10 @@ impl World {
             }
         }
         assert!(!self.node().has_work(), "own work comes to an end");
+        let left = self
+            .node()
+            .look(|it| it.detached_count().expect("readable"));
+        assert_eq!(left, 0, "entries of deleted subtrees are removed");
         self.compare();
         let mut copy = self.copy.take().expect("a copy");
         let (until, digests) = (self.judge.model.position, &self.judge.digests);
@@ -415,7 +440,7 @@ fn recover_in_part(folder: &Path, random: &mut random::Random) {
         return;
     };
     let mut replayer = Replayer::new(&store).expect("a catalog");
-    replayer.catalog.bounds = state::bounds::Bounds::SMALL;
+    replayer.catalog.bounds = BOUNDS;
     for _ in 0..random.below(6) {
         let Some(record) = recovery.next_record().expect("readable") else {
             return;

@@ -7,7 +7,6 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use crate::error::Error;
-use crate::store::Store;
 
 /// A disk as the journal uses it. The methods are those of the system's disk; a test replaces them.
 pub trait Disk: Debug + Send + Sync {
@@ -27,12 +26,12 @@ pub trait Disk: Debug + Send + Sync {
         file.sync_data()
     }
 
-    /// Makes the commits of a store durable.
+    /// Makes the commits of the database durable, by a call of `sync`.
     ///
     /// # Errors
     /// The sync failed: which of the commits are durable is unknown.
-    fn sync_database(&self, store: &Store) -> Result<(), Error> {
-        store.sync()
+    fn sync_database(&self, sync: &dyn Fn() -> Result<(), Error>) -> Result<(), Error> {
+        sync()
     }
 }
 

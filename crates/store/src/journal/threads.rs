@@ -179,7 +179,7 @@ pub(super) fn sync_all(companions: &[Arc<File>]) -> Result<(), Error> {
 }
 
 fn make(store: &Store, file: &CheckpointFile, checkpoint: &Checkpoint) -> Result<u64, Error> {
-    let synced = file.disk().sync_database(store);
+    let synced = file.disk().sync_database(&|| store.sync());
     synced.map_err(|error| failed_sync("syncing the database", error))?;
     file.write(checkpoint)?;
     Ok(checkpoint.place.segment)
