@@ -64,7 +64,8 @@ pub(super) enum Unwritten {
     /// The system took only a part of the record, whose checksum is then wrong: the log has no such
     /// record.
     Part(std::io::Error),
-    /// The sync failed: whether the disk has the record is unknown.
+    /// The file has the record, and whether the disk has it is unknown: the sync failed, or the
+    /// write failed behind the last byte of content.
     Unsynced(std::io::Error),
 }
 
@@ -72,8 +73,21 @@ impl Staged {
     /// Writes and syncs the record.
     pub fn write(&self) -> Result<(), Unwritten> {
         let written = self.disk.write(&self.file, &self.bytes, self.offset);
-        written.map_err(Unwritten::Part)?;
+        written.map_err(|error| match self.is_there() {
+            true => Unwritten::Unsynced(error),
+            false => Unwritten::Part(error),
+        })?;
         self.disk.sync(&self.file).map_err(Unwritten::Unsynced)
+    }
+
+    /// Whether the file has all of the record but for the zeros behind it. A file that cannot be
+    /// read may have it.
+    fn is_there(&self) -> bool {
+        let used = self.bytes.iter().rposition(|it| *it != 0);
+        let used = &self.bytes[..used.map_or(0, |it| it + 1)];
+        let mut found = vec![0; used.len()];
+        let read = self.file.read_exact_at(&mut found, self.offset);
+        read.is_err() || found == used
     }
 }
 

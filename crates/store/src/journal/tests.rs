@@ -2,7 +2,9 @@
 //! after the last synced record; all acknowledged writes must survive.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -275,6 +277,39 @@ fn after_a_failed_sync_nobody_knows_and_later_writes_change_nothing() {
     assert!(error.to_string().contains("syncing the log"), "{error}");
     let later = writer.journal.begin([0; 16]).unwrap_err();
     assert!(matches!(later, Error::Halted { .. }), "{later}");
+}
+
+/// A disk that takes the first half of a page and then has no room, once it is filled.
+#[derive(Debug, Default)]
+struct HalfPages(AtomicBool);
+
+impl Disk for HalfPages {
+    fn write(&self, file: &fs::File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+        match self.0.swap(false, Ordering::Relaxed) {
+            true => file
+                .write_all_at(&bytes[..PAGE / 2], at)
+                .and(Err(std::io::Error::from_raw_os_error(libc::ENOSPC))),
+            false => file.write_all_at(bytes, at),
+        }
+    }
+}
+
+/// A record is shorter than its page: the half of it may hold all of the record.
+#[test]
+fn a_record_whose_write_failed_is_not_read_after_a_crash() {
+    let (folder, disk) = (TempDir::new().unwrap(), Arc::new(HalfPages::default()));
+    let mut writer = Writer::new(folder.path());
+    writer.journal = Journal::on(&writer.store, disk.clone());
+    writer.write();
+    disk.0.store(true, Ordering::Relaxed);
+    let content = vec![7; 100];
+    writer.journal.append(&content, false).unwrap();
+    assert!(matches!(writer.journal.sync(), Err(Error::Full)));
+    drop(writer);
+    let (_, recovery) = Store::recover(folder.path()).unwrap();
+    let mut recovery = recovery.expect("there is a checkpoint");
+    assert!(recovery.next_record().unwrap().is_some());
+    assert_eq!(recovery.next_record().unwrap(), None);
 }
 
 /// A device that is always full stands for a disk without room.
