@@ -118,7 +118,7 @@ impl Model {
             Change::Add(addition) => self.add(&name, addition, at).into(),
             Change::Modify(changes) => self.modify(&name, changes, at).into(),
             Change::Delete => self.delete(&name, write, at).into(),
-            Change::Rename(renaming) => self.rename(&name, (write, renaming), at).into(),
+            Change::Rename(renaming) => self.rename(&name, write, renaming, at).into(),
             // Work left by earlier writes, which nobody sees, and the state of accounts.
             Change::Reclaim(_) => Verdict {
                 reasons: vec![ResultCode::NO_SUCH_OBJECT],
@@ -248,7 +248,8 @@ impl Model {
     fn rename(
         &mut self,
         name: &str,
-        (write, renaming): (&Write, &Renaming),
+        write: &Write,
+        renaming: &Renaming,
         at: Circumstances<'_>,
     ) -> Vec<ResultCode> {
         let Some(entry) = self.entries.get(name) else {
