@@ -106,7 +106,7 @@ impl Reader {
     /// waits for the last ones, because a record is committed before it is kept.
     ///
     /// # Errors
-    /// As [`Reader::next`]; a record up to that position is not kept.
+    /// The errors of [`Reader::next_frame`]; also if a record up to that position is not kept.
     pub fn next_up_to(&mut self, end: u64, beside: bool) -> Result<Option<Frame>, Failure> {
         let mut looks = if beside { LOOKS_MAX } else { 0 };
         while self.position < end {

@@ -16,7 +16,7 @@ const ETAG_DIGITS: usize = 16;
 impl VisibleEntry<'_, '_> {
     /// Calls `test` for the values of a computed attribute until it returns true. `None` if the
     /// entry has no such attribute. The caller checks access; filters are checked by
-    /// [`View::narrow`](super::View::narrow).
+    /// `View::narrow`.
     pub fn computed_values(
         &self,
         type_id: TypeId,

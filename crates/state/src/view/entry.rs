@@ -142,7 +142,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The entry with an id that came from [`View::find`] or from a search that asks
+    /// The entry with an id that came from `View::find` or from a search that asks
     /// [`View::in_region`], both of which have checked access already. Ids from elsewhere go to
     /// [`View::entry`]. `None` if there is no such entry.
     #[inline]

@@ -43,19 +43,19 @@ impl<'a> PlainView<'a> {
     }
 
     /// Candidates with ids greater than `after` for a search in slices that needs them in id order.
-    /// The caller first calls [`View::gather`] until all are collected.
+    /// The caller first calls `gather` until all are collected.
     pub fn begin_candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_candidates(plan, after)?)
     }
 
-    /// Like [`View::begin_candidates`], for a caller that only iterates: members of a group are
+    /// Like `begin_candidates`, for a caller that only iterates: members of a group are
     /// read lazily.
     #[inline]
     pub fn begin_walk(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_walk(plan, after)?)
     }
 
-    /// Like [`View::begin_candidates`], for a caller that stops after `wanted` matching entries.
+    /// Like `begin_candidates`, for a caller that stops after `wanted` matching entries.
     #[inline]
     pub fn begin_page(&self, plan: &Plan, after: EntryId, wanted: u64) -> Result<Candidates, Stop> {
         Ok(self.snapshot.begin_page(plan, after, wanted)?)
