@@ -38,7 +38,7 @@ const BOUNDS: Bounds = Bounds {
     examined_entries: 8,
     history_changes: 32,
 };
-/// Seeds that a test runs unless told otherwise: ten seconds on two processors.
+/// Seeds that a test runs unless told otherwise: five seconds on two processors.
 const RUNS: u64 = 200;
 
 /// The number in an environment variable; `None` if it is not set.
