@@ -82,9 +82,11 @@ impl Attempts {
         ordered.chain(collected).copied().collect()
     }
 
-    /// Takes the waiting attempts as writes.
+    /// Takes the waiting attempts as writes, in the order of entry ids: equal attempts make equal
+    /// records.
     pub fn order(&mut self) -> impl Iterator<Item = Write> + use<> {
-        let taken: Vec<(EntryId, Noted)> = self.collected.drain().collect();
+        let mut taken: Vec<(EntryId, Noted)> = self.collected.drain().collect();
+        taken.sort_unstable_by_key(|it| it.0);
         for (id, noted) in &taken {
             self.ordered.insert(*id, noted.attempts.clone());
         }
