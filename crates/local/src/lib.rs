@@ -163,7 +163,7 @@ impl LocalClient {
     /// Continues a call until it neither is parked nor waits.
     ///
     /// # Errors
-    /// As of [`step`](Self::step).
+    /// The errors of [`step`](Self::step).
     pub fn finish(&mut self, call: &mut LocalCall) -> Result<(), LocalError> {
         while call.is_parked() || call.waits() {
             self.step(call)?;
@@ -176,7 +176,7 @@ impl LocalClient {
     /// without a result when its first slice is over.
     ///
     /// # Errors
-    /// As of [`begin`](Self::begin) and [`step`](Self::step).
+    /// The errors of [`begin`](Self::begin) and [`step`](Self::step).
     #[inline]
     pub fn execute(&mut self, message: &[u8], responses: &mut Vec<u8>) -> Result<(), LocalError> {
         let (id, mut flow) = self.start(message, responses)?;

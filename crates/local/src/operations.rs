@@ -15,7 +15,7 @@ impl LocalClient {
     /// [`open`](Self::open).
     ///
     /// # Errors
-    /// As of [`open`](Self::open), and `Refused`.
+    /// The errors of [`open`](Self::open); `Refused` if the bind is refused.
     pub fn as_owner(directory: &Directory, patience: Duration) -> Result<LocalClient, LocalError> {
         let peer = Peer {
             address: None,
@@ -38,7 +38,7 @@ impl LocalClient {
     /// Binds with a name and a password. The client is anonymous after a refusal (RFC 4511 §4.2.1).
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn bind(&mut self, name: &str, password: &[u8]) -> Result<(), LocalError> {
         self.authenticate(name, Authentication::Simple(password))
     }
@@ -59,7 +59,8 @@ impl LocalClient {
     /// Executes a request to its end, whatever its result.
     ///
     /// # Errors
-    /// As of [`begin`](Self::begin) and [`step`](Self::step), and `NoResponse`.
+    /// The errors of [`begin`](Self::begin) and [`step`](Self::step); `NoResponse` after a request
+    /// without a response.
     pub fn request(
         &mut self,
         request: &Request<'_>,
@@ -77,7 +78,7 @@ impl LocalClient {
     /// has found entries, too.
     ///
     /// # Errors
-    /// As of [`request`](Self::request).
+    /// The errors of [`request`](Self::request).
     pub fn search(
         &mut self,
         request: SearchRequest<'_>,
@@ -90,7 +91,7 @@ impl LocalClient {
     /// entry with this name that the subject may see.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn read(&mut self, dn: &str, attributes: &[&str]) -> Result<Option<Entry>, LocalError> {
         let search = SearchRequest {
             base: dn,
@@ -113,7 +114,7 @@ impl LocalClient {
     /// Adds an entry.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn add(
         &mut self,
         request: AddRequest<'_>,
@@ -125,7 +126,7 @@ impl LocalClient {
     /// Modifies an entry.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn modify(
         &mut self,
         request: ModifyRequest<'_>,
@@ -137,7 +138,7 @@ impl LocalClient {
     /// Deletes an entry.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn delete(
         &mut self,
         request: DeleteRequest<'_>,
@@ -149,7 +150,7 @@ impl LocalClient {
     /// Renames or moves an entry.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn modify_dn(
         &mut self,
         request: ModifyDnRequest<'_>,
@@ -161,7 +162,7 @@ impl LocalClient {
     /// Whether an entry has a value.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused` for any result but compareTrue and
+    /// The errors of [`request`](Self::request); `Refused` for results other than compareTrue and
     /// compareFalse.
     pub fn compare(
         &mut self,
@@ -179,7 +180,7 @@ impl LocalClient {
     /// Executes an extended operation.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), and `Refused`.
+    /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn extended(
         &mut self,
         request: ExtendedRequest<'_>,

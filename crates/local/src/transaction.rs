@@ -17,7 +17,8 @@ impl Transaction<'_> {
     /// Adds an update, which is executed with the others when the transaction is committed.
     ///
     /// # Errors
-    /// As of [`LocalClient::request`], and `Refused`; the transaction is aborted then.
+    /// The errors of [`LocalClient::request`]; `Refused` if the update is refused, which aborts the
+    /// transaction.
     pub fn update(
         &mut self,
         request: &Request<'_>,
@@ -36,8 +37,8 @@ impl LocalClient {
     /// each, in their order. The transaction is aborted if `updates` returns an error.
     ///
     /// # Errors
-    /// As of [`request`](Self::request), that of `updates`, `Refused` if no transaction begins, and
-    /// `NotCommitted`.
+    /// The errors of [`request`](Self::request) and of `updates`; `Refused` if no transaction
+    /// begins; `NotCommitted` if it is refused at its end.
     pub fn transaction(
         &mut self,
         updates: impl FnOnce(&mut Transaction<'_>) -> Result<(), LocalError>,

@@ -41,7 +41,7 @@ impl LocalClient {
     /// the answer: it was refused, or refreshes only.
     ///
     /// # Errors
-    /// As of [`request`](Self::request).
+    /// The errors of [`request`](Self::request).
     pub fn follow(
         &mut self,
         request: SearchRequest<'_>,

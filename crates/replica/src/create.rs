@@ -73,7 +73,7 @@ pub fn create(data: &Path, options: &InitOptions) -> Result<(), Failure> {
 /// Like [`create`], with times and UUIDs from a clock.
 ///
 /// # Errors
-/// As [`create`].
+/// The errors of [`create`].
 pub(crate) fn create_at(
     data: &Path,
     options: &InitOptions,

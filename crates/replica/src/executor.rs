@@ -201,7 +201,7 @@ impl Executor {
     /// Makes a checkpoint of what is committed and returns when it is in force.
     ///
     /// # Errors
-    /// As [`Journal::checkpoint`].
+    /// The errors of [`Journal::checkpoint`].
     pub fn checkpoint(&mut self) -> Result<(), Failure> {
         Ok(self.journal.checkpoint()?)
     }

@@ -36,7 +36,7 @@ impl Partial {
     /// Creates an empty folder that will be called `to`.
     ///
     /// # Errors
-    /// As [`Partial::file`].
+    /// The errors of [`Partial::file`].
     pub fn folder(to: &Path) -> Result<Partial, Failure> {
         let partial = Partial::begin(to, true)?;
         let emptied = empty(&partial.path);

@@ -40,7 +40,7 @@ pub fn open_store(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
 /// Like [`open_store`], for a directory whose records were executed with other bounds.
 ///
 /// # Errors
-/// As [`open_store`].
+/// The errors of [`open_store`].
 pub(crate) fn open_store_within(
     data: &Path,
     bounds: Bounds,
@@ -52,7 +52,7 @@ pub(crate) fn open_store_within(
 /// Like [`open_store`], dropping acknowledged writes whose records are damaged.
 ///
 /// # Errors
-/// As [`open_store`].
+/// The errors of [`open_store`].
 pub fn open_store_without_lost(data: &Path) -> Result<(Store, Option<Recovered>), Failure> {
     recover(data, Bounds::default())
 }
@@ -79,7 +79,7 @@ fn recover(data: &Path, bounds: Bounds) -> Result<(Store, Option<Recovered>), Fa
 /// has executed its log, so no acknowledged write is missing.
 ///
 /// # Errors
-/// As [`open_store`]; with `beside` a process that has the database open is no error.
+/// The errors of [`open_store`]; with `beside`, another process may have the database open.
 pub fn open_to_read(data: &Path, beside: bool) -> Result<Store, Failure> {
     match open_store(data) {
         Ok(_) => {}

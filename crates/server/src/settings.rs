@@ -149,7 +149,7 @@ impl Config {
         Config::parse(folder, &text, overrides)
     }
 
-    /// As [`Config::load`], with the file's text given.
+    /// Loads settings from the text of a file, with the checks of [`Config::load`].
     ///
     /// # Errors
     /// A setting is not what was expected.

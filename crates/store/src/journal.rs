@@ -109,7 +109,7 @@ impl Journal {
         Journal::on(store, Arc::new(SystemDisk))
     }
 
-    /// As [`Journal::new`], with another disk than the system's.
+    /// Returns a journal that writes to a given disk instead of the system's.
     pub fn on(store: &Store, disk: Arc<dyn Disk>) -> Journal {
         Journal {
             open: None,

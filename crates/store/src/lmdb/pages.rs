@@ -178,7 +178,7 @@ impl Pages {
     /// not found, which damage may hide.
     ///
     /// # Safety
-    /// As [`Pages::find`].
+    /// The errors of [`Pages::find`].
     #[cold]
     pub unsafe fn is_way_sound(&self, tree: Tree, key: &[u8]) -> bool {
         let (mut number, mut from, mut to) = (tree.root, None, None);
@@ -208,7 +208,7 @@ impl Pages {
     }
 
     /// # Safety
-    /// As [`Pages::find`].
+    /// The errors of [`Pages::find`].
     #[inline]
     unsafe fn in_leaf<'t>(
         &self,

@@ -114,7 +114,7 @@ impl Trees {
     }
 
     /// # Safety
-    /// As [`Trees::find`].
+    /// The errors of [`Trees::find`].
     #[cold]
     unsafe fn learn(&self, tree: &Cell<Tree>, row: (&[u8], u64)) -> Option<()> {
         let (row, count) = row;
