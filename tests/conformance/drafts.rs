@@ -275,17 +275,15 @@ fn followed(it: &mut Case<'_>, controls: &[OwnedControl]) -> Result<(String, usi
     let mut said = Vec::new();
     let admin = it.admin()?;
     let request = protocol::SearchRequest {
-        base: &home,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: protocol::Filter::Equality {
-            attribute: "cn",
-            value: b"team",
-        },
         attributes: vec!["1.1"],
+        ..protocol::SearchRequest::new(
+            &home,
+            Scope::WholeSubtree,
+            protocol::Filter::Equality {
+                attribute: "cn",
+                value: b"team",
+            },
+        )
     };
     let id = admin.send(&Request::Search(request), controls)?;
     loop {

@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use protocol::{
-    AddRequest, Authentication, BindRequest, Change, CompareRequest, DeleteRequest, DerefAliases,
+    AddRequest, Authentication, BindRequest, Change, CompareRequest, DeleteRequest,
     ExtendedRequest, Filter, MessageId, ModifyDnRequest, ModifyRequest, OwnedControl, Request,
     ResponseMessage, Scope, SearchRequest, oid,
 };
@@ -237,14 +237,8 @@ impl Session {
         let mut reader = protocol::ber::Reader::new(&encoded);
         let filter = Filter::decode(&mut reader, 64).expect("what was parsed decodes");
         let mut request = SearchRequest {
-            base,
-            scope,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter,
             attributes: select.to_vec(),
+            ..SearchRequest::new(base, scope, filter)
         };
         adjust(&mut request);
         self.send(&Request::Search(request), controls)

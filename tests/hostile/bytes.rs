@@ -6,8 +6,8 @@ use kit::client::Event;
 use kit::{Client, Random, SUFFIX};
 use protocol::ber;
 use protocol::{
-    Authentication, BindRequest, CompareRequest, DeleteRequest, DerefAliases, ExtendedRequest,
-    Filter, ModifyDnRequest, Request, ResultCode, Scope, SearchRequest, write_request,
+    Authentication, BindRequest, CompareRequest, DeleteRequest, ExtendedRequest, Filter,
+    ModifyDnRequest, Request, ResultCode, Scope, SearchRequest, write_request,
 };
 
 use crate::{Bystander, served};
@@ -30,14 +30,10 @@ fn good_messages() -> Vec<Vec<u8>> {
         },
     ]);
     let search = SearchRequest {
-        base: SUFFIX,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
         size_limit: 10,
         time_limit_s: 10,
-        types_only: false,
-        filter,
         attributes: vec!["cn", "mail"],
+        ..SearchRequest::new(SUFFIX, Scope::WholeSubtree, filter)
     };
     let name = "uid=p1,dc=example,dc=com";
     let authentication = Authentication::Simple(b"secret");

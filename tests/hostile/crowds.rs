@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use kit::client::Modification;
 use kit::process::until;
 use kit::{Client, Pando, SUFFIX};
-use protocol::{DerefAliases, Filter, Request, Scope, SearchRequest};
+use protocol::{Filter, Request, Scope, SearchRequest};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{Bystander, served};
@@ -180,17 +180,15 @@ fn endless_pipelines_share_time_fairly() {
 /// Encodes a search that reads all people and finds none, with an id of two bytes.
 fn fruitless_search(id: i32) -> Vec<u8> {
     let request = Request::Search(SearchRequest {
-        base: SUFFIX,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Equality {
-            attribute: "description",
-            value: b"nothing",
-        },
         attributes: vec!["1.1"],
+        ..SearchRequest::new(
+            SUFFIX,
+            Scope::WholeSubtree,
+            Filter::Equality {
+                attribute: "description",
+                value: b"nothing",
+            },
+        )
     });
     let mut message = Vec::new();
     protocol::write_request(&mut message, 1_000 + id, &request, &[]);

@@ -9,9 +9,8 @@
 use directory::{Directory, InitOptions, Options, Peer};
 use local::LocalClient;
 use protocol::{
-    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, Filter,
-    PartialAttribute, Request, ResultCode, Scope, SearchRequest, frame, put_partial_attribute,
-    write_request,
+    AddRequest, Authentication, BindRequest, CompareRequest, Filter, PartialAttribute, Request,
+    ResultCode, Scope, SearchRequest, frame, put_partial_attribute, write_request,
 };
 use std::error::Error;
 use std::path::Path;
@@ -193,14 +192,8 @@ fn write_search(
     out: &mut Vec<u8>,
 ) {
     let request = SearchRequest {
-        base,
-        scope,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter,
         attributes: attributes.to_vec(),
+        ..SearchRequest::new(base, scope, filter)
     };
     write_request(out, 1, &Request::Search(request), &[]);
 }

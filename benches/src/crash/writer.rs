@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use protocol::{
-    Change, ChangeOperation, DerefAliases, Filter, ModifyRequest, PartialAttribute, Request,
-    Response, Scope, SearchRequest, put_partial_attribute,
+    Change, ChangeOperation, ModifyRequest, PartialAttribute, Request, Response, SearchRequest,
+    put_partial_attribute,
 };
 
 use super::node::{SPARES, spare};
@@ -132,14 +132,8 @@ impl Wrote {
 fn number_of(client: &mut Client, name: &str) -> io::Result<u64> {
     let answers = client.call(
         &Request::Search(SearchRequest {
-            base: name,
-            scope: Scope::BaseObject,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter: Filter::Present("objectClass"),
             attributes: vec!["description"],
+            ..SearchRequest::of_entry(name)
         }),
         &[],
     )?;

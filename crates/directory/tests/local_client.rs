@@ -12,9 +12,9 @@ use local::{Answer, LocalClient, LocalError, Watch};
 use policy::password::Scheme;
 use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch, ReadEntryRequest};
 use protocol::{
-    AddRequest, Change, ChangeOperation, CompareRequest, DeleteRequest, DerefAliases,
-    ExtendedRequest, Filter, ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute,
-    Request, ResultCode, Scope, SearchRequest, oid, put_partial_attribute,
+    AddRequest, Change, ChangeOperation, CompareRequest, DeleteRequest, ExtendedRequest, Filter,
+    ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, ResultCode, Scope,
+    SearchRequest, oid, put_partial_attribute,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,14 +64,9 @@ fn replacing<T>(
 
 fn subtree(size_limit: u32) -> SearchRequest<'static> {
     SearchRequest {
-        base: BASE,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
         size_limit,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("sn"),
         attributes: vec!["cn", "sn"],
+        ..SearchRequest::new(BASE, Scope::WholeSubtree, Filter::Present("sn"))
     }
 }
 

@@ -7,7 +7,7 @@ mod kit;
 use directory::Options;
 use kit::{Client, options};
 use policy::LimitSettings;
-use protocol::{DerefAliases, Filter, Request, ResultCode, Scope, SearchRequest};
+use protocol::{Filter, Request, ResultCode, Scope, SearchRequest};
 use std::fmt::Write as _;
 
 const BASE: &str = "dc=example,dc=com";
@@ -33,17 +33,15 @@ fn people(count: usize) -> Client {
 /// A search for a value that no index has.
 fn unindexed() -> Request<'static> {
     Request::Search(SearchRequest {
-        base: BASE,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Equality {
-            attribute: "sn",
-            value: b"nobody",
-        },
         attributes: vec!["1.1"],
+        ..SearchRequest::new(
+            BASE,
+            Scope::WholeSubtree,
+            Filter::Equality {
+                attribute: "sn",
+                value: b"nobody",
+            },
+        )
     })
 }
 

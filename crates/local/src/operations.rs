@@ -3,9 +3,8 @@
 use crate::{Answer, Entry, LocalClient, LocalError};
 use directory::{Directory, Peer};
 use protocol::{
-    AddRequest, Authentication, BindRequest, CompareRequest, DeleteRequest, DerefAliases,
-    ExtendedRequest, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl, Request,
-    ResultCode, Scope, SearchRequest,
+    AddRequest, Authentication, BindRequest, CompareRequest, DeleteRequest, ExtendedRequest,
+    LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl, Request, ResultCode, SearchRequest,
 };
 use std::time::Duration;
 
@@ -94,14 +93,8 @@ impl LocalClient {
     /// The errors of [`request`](Self::request); `Refused` for a result other than success.
     pub fn read(&mut self, dn: &str, attributes: &[&str]) -> Result<Option<Entry>, LocalError> {
         let search = SearchRequest {
-            base: dn,
-            scope: Scope::BaseObject,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter: Filter::Present("objectClass"),
             attributes: attributes.to_vec(),
+            ..SearchRequest::of_entry(dn)
         };
         let mut answer = self.search(search, &[])?;
         match answer.result.code {

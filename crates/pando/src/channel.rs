@@ -7,8 +7,8 @@ use crate::report::Problem;
 use directory::{Directory, Options};
 use local::{LocalCall, LocalClient};
 use protocol::{
-    Authentication, BindRequest, DerefAliases, Filter, LdapResult, MessageId, OwnedControl,
-    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
+    Authentication, BindRequest, LdapResult, MessageId, OwnedControl, Request, Response,
+    ResponseMessage, ResultCode, SearchRequest, frame, write_request,
 };
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -145,14 +145,8 @@ impl Channel {
     /// The visible values of an attribute of one entry.
     pub fn values(&mut self, base: &str, attribute: &str) -> Result<Vec<String>, Problem> {
         let answers = self.call(&Request::Search(SearchRequest {
-            base,
-            scope: Scope::BaseObject,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter: Filter::Present("objectClass"),
             attributes: vec![attribute],
+            ..SearchRequest::of_entry(base)
         }))?;
         let mut all = Vec::new();
         for answer in &answers {

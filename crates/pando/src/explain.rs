@@ -13,8 +13,8 @@ use protocol::control::{
 };
 use protocol::counted;
 use protocol::{
-    DerefAliases, Filter, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope,
-    SearchRequest, oid, parse_filter,
+    Filter, OwnedControl, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
+    oid, parse_filter,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -110,19 +110,17 @@ fn request<'r>(
 ) -> Result<Request<'r>, Problem> {
     let filter = Filter::decode(&mut Reader::new(filter), FILTER_DEPTH_MAX);
     Ok(Request::Search(SearchRequest {
-        base,
-        scope: match scope {
-            ExplainScope::Base => Scope::BaseObject,
-            ExplainScope::One => Scope::SingleLevel,
-            ExplainScope::Sub => Scope::WholeSubtree,
-            ExplainScope::Children => Scope::Subordinate,
-        },
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: filter.map_err(|error| Problem::usage(format_args!("filter: {error}")))?,
         attributes: vec![oid::NO_ATTRIBUTES],
+        ..SearchRequest::new(
+            base,
+            match scope {
+                ExplainScope::Base => Scope::BaseObject,
+                ExplainScope::One => Scope::SingleLevel,
+                ExplainScope::Sub => Scope::WholeSubtree,
+                ExplainScope::Children => Scope::Subordinate,
+            },
+            filter.map_err(|error| Problem::usage(format_args!("filter: {error}")))?,
+        )
     }))
 }
 

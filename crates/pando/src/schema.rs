@@ -7,7 +7,7 @@ pub mod kept;
 use crate::channel::Channel;
 use crate::cli::SchemaAction;
 use crate::report::{Problem, say};
-use protocol::{DerefAliases, Filter, Request, Response, ResponseMessage, Scope, SearchRequest};
+use protocol::{Request, Response, ResponseMessage, SearchRequest};
 
 /// Runs the action.
 pub fn schema(action: &SchemaAction) -> Result<(), Problem> {
@@ -22,14 +22,8 @@ pub fn schema(action: &SchemaAction) -> Result<(), Problem> {
 fn show(dir: &std::path::Path, text: Option<&str>) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     let answers = channel.call(&Request::Search(SearchRequest {
-        base: "cn=Subschema",
-        scope: Scope::BaseObject,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("objectClass"),
         attributes: vec!["attributeTypes", "objectClasses"],
+        ..SearchRequest::of_entry("cn=Subschema")
     }))?;
     let wanted = text.unwrap_or_default().to_lowercase();
     let mut shown = 0;

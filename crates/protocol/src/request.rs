@@ -122,6 +122,27 @@ pub struct SearchRequest<'a> {
     pub attributes: Vec<&'a str>,
 }
 
+impl<'a> SearchRequest<'a> {
+    /// Returns a search for all user attributes, without limits, that follows no aliases.
+    pub fn new(base: &'a str, scope: Scope, filter: Filter<'a>) -> SearchRequest<'a> {
+        SearchRequest {
+            base,
+            scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_s: 0,
+            types_only: false,
+            filter,
+            attributes: Vec::new(),
+        }
+    }
+
+    /// Returns a search that reads one entry with all its user attributes.
+    pub fn of_entry(name: &'a str) -> SearchRequest<'a> {
+        SearchRequest::new(name, Scope::BaseObject, Filter::Present("objectClass"))
+    }
+}
+
 /// How far from the base a search reaches (RFC 4511 §4.5.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {

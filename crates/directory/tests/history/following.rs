@@ -5,9 +5,8 @@ use local::{LocalClient, Watch};
 use policy::password::Scheme;
 use protocol::control::{SyncDone, SyncInfo, SyncMode, SyncRequest, SyncState, SyncStateValue};
 use protocol::{
-    AddRequest, DeleteRequest, DerefAliases, Filter, ModifyDnRequest, OwnedControl,
-    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame,
-    oid, put_partial_attribute,
+    AddRequest, DeleteRequest, Filter, ModifyDnRequest, OwnedControl, PartialAttribute, Request,
+    Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame, oid, put_partial_attribute,
 };
 use replica::ReclaimSizes;
 use state::bounds::Bounds;
@@ -90,14 +89,8 @@ impl World {
             value: Some(value),
         };
         let search = SearchRequest {
-            base,
-            scope: Scope::WholeSubtree,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter: Filter::Present("objectClass"),
             attributes: vec!["1.1"],
+            ..SearchRequest::new(base, Scope::WholeSubtree, Filter::Present("objectClass"))
         };
         said(&self.call(&Request::Search(search), &[control]))
     }

@@ -11,7 +11,7 @@ use local::{LocalCall, LocalClient, Watch};
 use policy::password::Scheme;
 use protocol::{
     AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest,
-    DeleteRequest, DerefAliases, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl,
+    DeleteRequest, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl,
     PartialAttribute, Request, ResultCode, Scope, SearchRequest, parse_filter,
     put_partial_attribute,
 };
@@ -408,14 +408,8 @@ impl Client {
         let mut reader = protocol::ber::Reader::new(&encoded);
         let filter = Filter::decode(&mut reader, 32).unwrap();
         let mut request = SearchRequest {
-            base,
-            scope,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter,
             attributes: attributes.to_vec(),
+            ..SearchRequest::new(base, scope, filter)
         };
         change(&mut request);
         self.call(&Request::Search(request), controls)

@@ -7,8 +7,8 @@ use crate::channel::Channel;
 use crate::report::Problem;
 use protocol::control::{PagedResults, Subentries};
 use protocol::{
-    AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, LdapResult,
-    MessageId, ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
+    AddRequest, Change, ChangeOperation, DeleteRequest, Filter, LdapResult, MessageId,
+    ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
     ResponseMessage, ResultCode, Scope, SearchRequest, oid, put_partial_attribute,
 };
 use std::sync::Arc;
@@ -229,14 +229,8 @@ impl Write<'_> {
 
 fn search<'a>(base: &'a str, scope: Scope, filter: Filter<'a>) -> SearchRequest<'a> {
     SearchRequest {
-        base,
-        scope,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter,
         attributes: vec!["*", "+"],
+        ..SearchRequest::new(base, scope, filter)
     }
 }
 

@@ -5,8 +5,8 @@ use super::trouble::{Trouble, explain};
 use crate::reach::Target;
 use ::conformance::Transport;
 use protocol::{
-    Authentication, BindRequest, DerefAliases, Filter, LdapResult, MessageId, OwnedControl,
-    Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
+    Authentication, BindRequest, Filter, LdapResult, MessageId, OwnedControl, Request, Response,
+    ResponseMessage, ResultCode, Scope, SearchRequest, frame, write_request,
 };
 use std::io;
 use std::time::Duration;
@@ -223,13 +223,7 @@ impl Remote {
 /// A search request for all entries.
 pub fn everything<'a>(base: &'a str, scope: Scope, attributes: &[&'a str]) -> SearchRequest<'a> {
     SearchRequest {
-        base,
-        scope,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("objectClass"),
         attributes: attributes.to_vec(),
+        ..SearchRequest::new(base, scope, Filter::Present("objectClass"))
     }
 }

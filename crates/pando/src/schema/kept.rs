@@ -4,9 +4,8 @@
 use crate::channel::{Channel, refused};
 use crate::report::Problem;
 use protocol::{
-    AddRequest, Change, ChangeOperation, DerefAliases, Filter, LdapResult, ModifyRequest,
-    PartialAttribute, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
-    put_partial_attribute,
+    AddRequest, Change, ChangeOperation, LdapResult, ModifyRequest, PartialAttribute, Request,
+    Response, ResponseMessage, ResultCode, SearchRequest, put_partial_attribute,
 };
 use schema::{Definition, DefinitionKind, Schema, parse_definition};
 
@@ -159,14 +158,8 @@ fn definitions(
 ) -> Result<Vec<(String, Definition)>, Problem> {
     let mut all = Vec::new();
     for answer in channel.call(&Request::Search(SearchRequest {
-        base,
-        scope: Scope::BaseObject,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present("objectClass"),
         attributes: attributes.to_vec(),
+        ..SearchRequest::of_entry(base)
     }))? {
         let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
         let Response::SearchEntry { attributes, .. } = message.response else {

@@ -3,8 +3,7 @@
 use crate::channel::{Channel, refused};
 use crate::report::Problem;
 use protocol::{
-    DerefAliases, Filter, LdapResult, Request, Response, ResponseMessage, ResultCode, Scope,
-    SearchRequest,
+    Filter, LdapResult, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
 };
 
 /// Base of the monitor, the end of every name.
@@ -52,14 +51,8 @@ impl Figures {
     /// Reads one entry and those below it from a server.
     pub fn ask_for(channel: &mut Channel, base: &str) -> Result<Figures, Problem> {
         let answers = channel.call(&Request::Search(SearchRequest {
-            base,
-            scope: Scope::WholeSubtree,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_s: 0,
-            types_only: false,
-            filter: Filter::Present("objectClass"),
             attributes: vec!["*", "+"],
+            ..SearchRequest::new(base, Scope::WholeSubtree, Filter::Present("objectClass"))
         }))?;
         let mut figures = Figures::default();
         for answer in &answers {

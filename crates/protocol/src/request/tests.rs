@@ -32,14 +32,8 @@ fn check(bytes: &[u8], id: MessageId, request: Request<'_>) {
 
 fn search<'a>(base: &'a str, filter: Filter<'a>, attributes: Vec<&'a str>) -> SearchRequest<'a> {
     SearchRequest {
-        base,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter,
         attributes,
+        ..SearchRequest::new(base, Scope::WholeSubtree, filter)
     }
 }
 
