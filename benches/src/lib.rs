@@ -1,5 +1,6 @@
 //! Benchmarks: a null responder as the floor, and the comparison with slapd. See README.md here.
 
+pub mod arguments;
 pub mod client;
 pub mod crash;
 pub mod journal;

@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 /// A running server.
 pub struct Server {
     child: Child,
@@ -17,7 +19,7 @@ pub struct Server {
 impl Server {
     /// Starts the null responder, which stands beside this program.
     pub fn null(value_octets: usize) -> io::Result<Server> {
-        let mut command = Command::new(beside("null")?);
+        let mut command = Command::new(beside("null"));
         command
             .args(["127.0.0.1:0", &value_octets.to_string()])
             .stdout(Stdio::piped());
@@ -80,16 +82,26 @@ impl Drop for Server {
     }
 }
 
-/// A program of this package, built into the same folder as this one.
-pub fn beside(name: &str) -> io::Result<PathBuf> {
-    let path = std::env::current_exe()?.with_file_name(name);
-    match path.is_file() {
-        true => Ok(path),
-        false => Err(io::Error::other(format!(
-            "expected {} to be built",
-            path.display()
-        ))),
-    }
+/// The file of a program that is built into the folder of the running one.
+pub fn beside(name: &str) -> PathBuf {
+    std::env::current_exe()
+        .unwrap_or_default()
+        .with_file_name(name)
+}
+
+/// Raises the limit of open files to `most`, or as far as allowed, and returns it. slapd reserves
+/// memory for as many files as it may open.
+pub fn raise_open_files(most: u64) -> io::Result<u64> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = maximum.map_or(most, |maximum| maximum.min(most));
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(current),
+            maximum,
+        },
+    )?;
+    Ok(current)
 }
 
 /// A port of the loopback interface that nobody listens on at the moment.

@@ -52,6 +52,23 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// The work folder at `path`, made if it does not exist; `pando` is the program to measure.
+    pub fn made(path: &Path, pando: &Path) -> io::Result<Folder> {
+        fs::create_dir_all(path)?;
+        Ok(Folder {
+            path: fs::canonicalize(path)?,
+            pando: std::path::absolute(pando)?,
+        })
+    }
+
+    /// An empty work folder at `path`.
+    pub fn anew(path: &Path, pando: &Path) -> io::Result<Folder> {
+        if path.exists() {
+            fs::remove_dir_all(path)?;
+        }
+        Folder::made(path, pando)
+    }
+
     /// The entries of both databases.
     pub fn ldif(&self) -> PathBuf {
         self.path.join("entries.ldif")

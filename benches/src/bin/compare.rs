@@ -1,127 +1,96 @@
 //! Pando beside Debian's slapd and the null responder, in turns, with the same jobs.
 //!
-//! `compare [--entries N] [--seconds S] [--rounds N] [--folder DIR] [--pando FILE] [--only TEXT]
-//! [--output FILE] [--without-pando] [--growth]`
-//!
 //! Makes the entries, loads both databases, measures every row in turns (slapd, Pando, null, again)
 //! and writes a table with the ratios, which are what counts: a machine's speed drifts.
 //! `--growth` measures one server, Pando unless left out, with small entries: a hundredth of
 //! `--entries`, `--entries`, and ten times as many.
 
-use std::fs;
+use std::env::temp_dir;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use clap::Parser;
+use pando_benches::arguments::Tables;
 use pando_benches::journal::Journal;
-use pando_benches::process::{Server, beside};
+use pando_benches::process::{Server, beside, raise_open_files};
 use pando_benches::row::{self, Data, Extent, ROWS, Row};
 use pando_benches::subject::{Folder, Subject};
 use pando_benches::table::{self, Results, Sum};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+/// Measures Pando beside slapd and the null responder.
+#[derive(Parser)]
 struct Arguments {
-    extent: Extent,
+    /// Users in the databases.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    entries: u64,
+    /// Seconds of each measurement.
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    seconds: f64,
+    /// Measurements of each row.
+    #[arg(long, value_name = "N", default_value_t = 2)]
     rounds: usize,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-compare"))]
     folder: PathBuf,
-    pando: Option<PathBuf>,
-    /// Only rows whose name holds this text; no imports and exports then.
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
+    pando: PathBuf,
+    /// Whether Pando is left out.
+    #[arg(long)]
+    without_pando: bool,
+    /// Measures only rows whose name holds this text, without imports and exports.
+    #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
+    /// Measures one server with three numbers of small entries.
+    #[arg(long)]
     growth: bool,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
+    let arguments = Arguments::parse();
     // Enough for 10,000 connections. slapd reserves memory for as many as it may open.
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    let current = maximum.map_or(25_000, |most| most.min(25_000));
-    setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: Some(current),
-            maximum,
-        },
-    )?;
-    fs::create_dir_all(&arguments.folder)?;
-    let folder = Folder {
-        path: fs::canonicalize(&arguments.folder)?,
-        pando: arguments.pando.clone().unwrap_or_default(),
-    };
+    raise_open_files(25_000)?;
+    let folder = Folder::made(&arguments.folder, &arguments.pando)?;
+    let pando = (!arguments.without_pando).then_some(&*folder.pando);
     let mut journal = Journal::default();
-    let users = arguments.extent.entries;
+    let users = arguments.entries;
     let title = match arguments.growth {
         true => format!("Growth with small entries, around {users}"),
         false => format!("slapd, Pando and a null responder: {users} entries"),
     };
     journal.line(&format!("# {title}\n"))?;
-    journal.line(&table::facts("compare", arguments.pando.as_deref())?)?;
+    journal.line(&table::facts("compare", pando)?)?;
     if arguments.growth {
         growth(&arguments, &folder, &mut journal)?;
     } else {
-        folder.make_entries(arguments.extent)?;
+        folder.make_entries(arguments.extent())?;
         databases(&arguments, &folder, &mut journal)?;
         rows(&arguments, &folder, &mut journal)?;
     }
-    journal.record(arguments.output.as_deref(), "")
+    journal.record(arguments.tables.output.as_deref(), "")
 }
 
 impl Arguments {
-    fn read() -> io::Result<Arguments> {
-        let mut arguments = Arguments {
-            extent: Extent {
-                data: Data::Large,
-                entries: 1_000_000,
-                seconds: 10.0,
+    /// The size of the measurement.
+    fn extent(&self) -> Extent {
+        Extent {
+            data: match self.growth {
+                true => Data::Small,
+                false => Data::Large,
             },
-            rounds: 2,
-            folder: std::env::temp_dir().join("pando-compare"),
-            pando: beside("pando").ok(),
-            only: None,
-            output: None,
-            growth: false,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            if word == "--without-pando" {
-                arguments.pando = None;
-                continue;
-            }
-            if word == "--growth" {
-                arguments.growth = true;
-                arguments.extent.data = Data::Small;
-                continue;
-            }
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: expected a number, found {value}"));
-            match word.as_str() {
-                "--entries" => arguments.extent.entries = value.parse().map_err(|_| wrong())?,
-                "--seconds" => arguments.extent.seconds = value.parse().map_err(|_| wrong())?,
-                "--rounds" => arguments.rounds = value.parse().map_err(|_| wrong())?,
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--pando" => arguments.pando = Some(fs::canonicalize(value)?),
-                "--only" => arguments.only = Some(value),
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
+            entries: self.entries,
+            seconds: self.seconds,
         }
-        Ok(arguments)
     }
 
     /// The servers that are measured, in this order.
     fn subjects(&self) -> Vec<Subject> {
         let all = [Subject::Slapd, Subject::Pando, Subject::Null];
-        let here = |subject: &Subject| *subject != Subject::Pando || self.pando.is_some();
+        let here = |subject: &Subject| *subject != Subject::Pando || !self.without_pando;
         all.into_iter().filter(here).collect()
     }
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of compare.rs"),
-    )
 }
 
 /// Imports, sizes and exports of the closed databases. Always imports; the rest with all rows only.
@@ -134,7 +103,7 @@ fn databases(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> i
     let mut import = [None; 2];
     let mut export = [None; 2];
     let mut size = [None; 2];
-    let entries = arguments.extent.entries as f64 + 2.0;
+    let entries = arguments.entries as f64 + 2.0;
     for subject in &both {
         let at = table::position(*subject);
         folder.prepare(*subject)?;
@@ -199,7 +168,7 @@ fn rows(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Re
             for (subject, server) in &servers {
                 folder.warm(*subject)?;
                 for (row, results) in group.iter().zip(&mut results) {
-                    let report = row.run(*subject, server, arguments.extent)?;
+                    let report = row.run(*subject, server, arguments.extent())?;
                     warn(row, *subject, &report)?;
                     let sum = &mut results[table::position(*subject)];
                     sum.get_or_insert_with(Sum::default).add(&report);
@@ -215,19 +184,18 @@ fn rows(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Re
 
 /// One server with three sizes of small entries, every row.
 fn growth(arguments: &Arguments, folder: &Folder, journal: &mut Journal) -> io::Result<()> {
-    let middle = arguments.extent.entries;
+    let middle = arguments.entries;
     let sizes = [(middle / 100).max(100), middle, middle * 10];
-    let subject = if arguments.pando.is_some() {
-        Subject::Pando
-    } else {
-        Subject::Slapd
+    let subject = match arguments.without_pando {
+        true => Subject::Slapd,
+        false => Subject::Pando,
     };
     let mut cells = vec![String::new(); ROWS.len()];
     let mut imports = String::new();
     for entries in sizes {
         let extent = Extent {
             entries,
-            ..arguments.extent
+            ..arguments.extent()
         };
         folder.make_entries(extent)?;
         folder.prepare(subject)?;
@@ -275,7 +243,7 @@ fn whole(
     servers: &[(Subject, Server)],
     journal: &mut Journal,
 ) -> io::Result<()> {
-    let extent = arguments.extent;
+    let extent = arguments.extent();
     let mut idle = [None; 3];
     let mut many = [None; 3];
     let mut export = [None; 3];

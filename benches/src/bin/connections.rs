@@ -1,25 +1,23 @@
 //! Many connections beside few, in one run: rate, p99, memory for each connection, and a burst of
 //! new ones.
 //!
-//! `connections [--connections N] [--few N] [--entries N] [--seconds S] [--rounds N] [--threads N]
-//! [--folder DIR] [--pando FILE] [--only pando|slapd|null] [--record] [--output FILE]`
-//!
 //! Without `--connections` as many as the limit of open files allows, less 500 for what a server
 //! opens besides. Every connection is bound and has searched once before memory is looked at. With
 //! `--record` or `--output` the table is kept.
 
-use std::fs;
+use std::env::temp_dir;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Parser;
 use load::bench::{JobKind, Mix, Options, Report, burst, run};
+use pando_benches::arguments::Tables;
 use pando_benches::journal::Journal;
-use pando_benches::process::{Server, beside};
+use pando_benches::process::{Server, beside, raise_open_files};
 use pando_benches::row::{Data, Extent};
 use pando_benches::subject::{Folder, PASSWORD, Subject};
 use pando_benches::table::{self, Sum};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that a server opens beside connections, rounded up generously.
 const OTHER_FILES: u64 = 500;
@@ -27,31 +25,54 @@ const OTHER_FILES: u64 = 500;
 const BURST: usize = 10_000;
 const MB: f64 = 1e6;
 
+/// Measures many connections beside few.
+#[derive(Parser)]
 struct Arguments {
+    /// Connections; by default the limit of open files less 500.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     connections: usize,
+    /// Connections of the other measurement.
+    #[arg(long, value_name = "N", default_value_t = 200)]
     few: usize,
-    extent: Extent,
+    /// Users in the databases.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    entries: u64,
+    /// Seconds of each measurement.
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    seconds: f64,
+    /// Measurements of each server.
+    #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: usize,
+    /// Serving threads of Pando.
+    #[arg(long, value_name = "N", default_value_t = 2)]
     threads: usize,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-connections"))]
     folder: PathBuf,
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
     pando: PathBuf,
+    /// The only server to measure.
+    #[arg(long, value_parser = ["pando", "slapd", "null"])]
     only: Option<String>,
-    output: Option<PathBuf>,
-    record: bool,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read(raise_open_files()?)?;
-    fs::create_dir_all(&arguments.folder)?;
-    let folder = Folder {
-        path: fs::canonicalize(&arguments.folder)?,
-        pando: arguments.pando.clone(),
-    };
+    let mut arguments = Arguments::parse();
+    let most = raise_open_files(101_000)?
+        .saturating_sub(OTHER_FILES)
+        .max(1) as usize;
+    if arguments.connections == 0 {
+        arguments.connections = most;
+    }
+    let folder = Folder::made(&arguments.folder, &arguments.pando)?;
     let (few, many) = (arguments.few, arguments.connections);
     let mut journal = Journal::default();
     journal.line(&format!("# {many} connections beside {few}\n"))?;
     journal.line(&table::facts("connections", Some(&arguments.pando))?)?;
-    folder.make_entries(arguments.extent)?;
+    folder.make_entries(arguments.extent())?;
     journal.line(&format!(
         "| server | ops/s, {few} | p99 ms | ops/s, {many} | p99 ms | rate, % \
          | CPU us, {few} | {many} \
@@ -70,79 +91,18 @@ fn main() -> io::Result<()> {
         let measured = measure(&arguments, &server)?;
         journal.line(&measured.line(subject, &arguments))?;
     }
-    match (&arguments.output, arguments.record) {
-        (Some(place), _) => journal.record(Some(place), ""),
-        (None, true) => journal.record(None, "-connections"),
-        (None, false) => Ok(()),
-    }
-}
-
-/// The limit, after raising it.
-fn raise_open_files() -> io::Result<u64> {
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    // slapd reserves memory for as many files as it may open.
-    let current = maximum.map_or(101_000, |most| most.min(101_000));
-    setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: Some(current),
-            maximum,
-        },
-    )?;
-    Ok(current)
+    arguments.tables.keep(&journal, "connections")
 }
 
 impl Arguments {
-    fn read(open_files: u64) -> io::Result<Arguments> {
-        let mut arguments = Arguments {
-            connections: open_files.saturating_sub(OTHER_FILES).max(1) as usize,
-            few: 200,
-            extent: Extent {
-                data: Data::Small,
-                entries: 100_000,
-                seconds: 5.0,
-            },
-            rounds: 3,
-            threads: 2,
-            folder: std::env::temp_dir().join("pando-connections"),
-            pando: beside("pando")?,
-            only: None,
-            output: None,
-            record: false,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            if word == "--record" {
-                arguments.record = true;
-                continue;
-            }
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: expected a number, found {value}"));
-            match word.as_str() {
-                "--connections" => arguments.connections = value.parse().map_err(|_| wrong())?,
-                "--few" => arguments.few = value.parse().map_err(|_| wrong())?,
-                "--entries" => arguments.extent.entries = value.parse().map_err(|_| wrong())?,
-                "--seconds" => arguments.extent.seconds = value.parse().map_err(|_| wrong())?,
-                "--rounds" => arguments.rounds = value.parse().map_err(|_| wrong())?,
-                "--threads" => arguments.threads = value.parse().map_err(|_| wrong())?,
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--pando" => arguments.pando = fs::canonicalize(value)?,
-                "--only" => arguments.only = Some(value),
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
+    /// The size of the measurement.
+    fn extent(&self) -> Extent {
+        Extent {
+            data: Data::Small,
+            entries: self.entries,
+            seconds: self.seconds,
         }
-        Ok(arguments)
     }
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of connections.rs"),
-    )
 }
 
 /// Results of one server.
@@ -192,14 +152,14 @@ fn idle_memory(arguments: &Arguments, server: &Server, connections: usize) -> io
 
 fn searches(arguments: &Arguments, server: &Server, connections: usize) -> io::Result<Report> {
     let mut options = options(arguments, server, connections);
-    let seconds = arguments.extent.seconds;
+    let seconds = arguments.seconds;
     options.duration = Some(Duration::from_secs_f64(seconds));
     options.warm_up = Duration::from_secs_f64((seconds / 5.0).min(2.0));
     checked(&options)
 }
 
 fn options(arguments: &Arguments, server: &Server, connections: usize) -> Options {
-    let Extent { data, entries, .. } = arguments.extent;
+    let Extent { data, entries, .. } = arguments.extent();
     let mut options = Options::new(&server.url, Mix::only(JobKind::Search));
     options.search.base = data.base().to_owned();
     options.search.filter = format!("(uid=user.[1-{entries}])");

@@ -1,12 +1,10 @@
 //! Effect of one client on the others: searches without an index beside short ones of somebody
 //! else, and requests that ask for very much, each with the server's memory.
 //!
-//! `fairness [--program NAME=FILE]… [--entries N] [--seconds S] [--rounds N] [--greedy N,N…]
-//! [--serving N] [--folder DIR] [--only fairness|hostile] [--record] [--output FILE]`
-//!
 //! The server has one serving thread unless `--serving` says otherwise, so that all clients share
 //! it. Several programs are measured in turns. With `--record` or `--output` the tables are kept.
 
+use std::env::temp_dir;
 use std::fs;
 use std::io;
 use std::net::Shutdown;
@@ -15,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
+use pando_benches::arguments::Tables;
 use pando_benches::client::Client;
 use pando_benches::journal::Journal;
 use pando_benches::process::{Server, beside};
@@ -24,9 +24,9 @@ use pando_benches::table;
 use protocol::ber::Reader;
 use protocol::control::{DereferenceRequest, DereferenceSpecification};
 use protocol::{
-    AddRequest, Authentication, BindRequest, Change, ChangeOperation, DerefAliases, Filter,
-    ModifyRequest, OwnedControl, PartialAttribute, Request, Scope, SearchRequest, oid,
-    parse_filter, put_partial_attribute,
+    AddRequest, Authentication, BindRequest, Change, ChangeOperation, Filter, ModifyRequest,
+    OwnedControl, PartialAttribute, Request, Scope, SearchRequest, oid, parse_filter,
+    put_partial_attribute,
 };
 
 /// Nobody waits longer for an answer.
@@ -46,20 +46,48 @@ const NOTHING: (&[&str], &[OwnedControl]) = (&["1.1"], &[]);
 /// A hash whose password nobody knows.
 const SHA512_CRYPT: &str = "{CRYPT}$6$rounds=5000$saltsalt$x";
 
+/// Measures the effect of one client on the others.
+#[derive(Parser)]
 struct Arguments {
+    /// Name and file of a program to measure; by default `pando` beside this program. Repeatable.
+    #[arg(long = "program", value_name = "NAME=FILE", value_parser = named)]
     programs: Vec<(String, PathBuf)>,
-    extent: Extent,
+    /// Users in the databases.
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    entries: u64,
+    /// Seconds of each measurement.
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    seconds: f64,
+    /// Measurements of each program.
+    #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: usize,
+    /// Numbers of searches without an index beside the short ones.
+    #[arg(
+        long,
+        value_name = "N,N...",
+        value_delimiter = ',',
+        default_value = "10,30"
+    )]
     greedy: Vec<usize>,
+    /// Serving threads.
+    #[arg(long, value_name = "N", default_value_t = 1)]
     serving: usize,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-fairness"))]
     folder: PathBuf,
+    /// The only part to measure.
+    #[arg(long, value_parser = ["fairness", "hostile"])]
     only: Option<String>,
-    output: Option<PathBuf>,
-    record: bool,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
+    let mut arguments = Arguments::parse();
+    if arguments.programs.is_empty() {
+        let program = fs::canonicalize(beside("pando"))?;
+        arguments.programs = vec![("now".to_owned(), program)];
+    }
     let mut journal = Journal::default();
     journal.line("# One client beside others\n")?;
     let program = arguments.programs.last().map(|it| it.1.as_path());
@@ -72,78 +100,24 @@ fn main() -> io::Result<()> {
     if wants("hostile") {
         hostile(&arguments, &nodes, &mut journal)?;
     }
-    match (&arguments.output, arguments.record) {
-        (Some(place), _) => journal.record(Some(place), ""),
-        (None, true) => journal.record(None, "-fairness"),
-        (None, false) => Ok(()),
-    }
+    arguments.tables.keep(&journal, "fairness")
 }
 
 impl Arguments {
-    fn read() -> io::Result<Arguments> {
-        let mut arguments = Arguments {
-            programs: Vec::new(),
-            extent: Extent {
-                data: Data::Small,
-                entries: 50_000,
-                seconds: 5.0,
-            },
-            rounds: 3,
-            greedy: vec![10, 30],
-            serving: 1,
-            folder: std::env::temp_dir().join("pando-fairness"),
-            only: None,
-            output: None,
-            record: false,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            if word == "--record" {
-                arguments.record = true;
-                continue;
-            }
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: expected a number, got {value}"));
-            match word.as_str() {
-                "--program" => {
-                    let (name, file) = value
-                        .split_once('=')
-                        .ok_or_else(|| usage("--program: expected NAME=FILE"))?;
-                    let file = fs::canonicalize(file)?;
-                    arguments.programs.push((name.to_owned(), file));
-                }
-                "--entries" => arguments.extent.entries = value.parse().map_err(|_| wrong())?,
-                "--seconds" => arguments.extent.seconds = value.parse().map_err(|_| wrong())?,
-                "--rounds" => arguments.rounds = value.parse().map_err(|_| wrong())?,
-                "--greedy" => {
-                    let numbers = value.split(',').map(str::parse);
-                    arguments.greedy = numbers.collect::<Result<_, _>>().map_err(|_| wrong())?;
-                }
-                "--serving" => arguments.serving = value.parse().map_err(|_| wrong())?,
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--only" => arguments.only = Some(value),
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
+    /// The size of the measurement.
+    fn extent(&self) -> Extent {
+        Extent {
+            data: Data::Small,
+            entries: self.entries,
+            seconds: self.seconds,
         }
-        if arguments.programs.is_empty() {
-            arguments.programs = vec![("now".to_owned(), beside("pando")?)];
-        }
-        Ok(arguments)
     }
 
     /// Fills a node with each program.
     fn nodes(&self) -> io::Result<Vec<Folder>> {
         let node = |(name, pando): &(String, PathBuf)| {
-            let path = self.folder.join(name);
-            fs::create_dir_all(&path)?;
-            let folder = Folder {
-                path: fs::canonicalize(path)?,
-                pando: pando.clone(),
-            };
-            folder.make_entries(self.extent)?;
+            let folder = Folder::made(&self.folder.join(name), pando)?;
+            folder.make_entries(self.extent())?;
             folder.prepare(Subject::Pando)?;
             folder.import(Subject::Pando)?;
             let settings = format!("[threads]\nserving = {}\n", self.serving);
@@ -154,11 +128,12 @@ impl Arguments {
     }
 }
 
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of fairness.rs"),
-    )
+/// Parses the name and the file of a program.
+fn named(text: &str) -> io::Result<(String, PathBuf)> {
+    let (name, file) = text
+        .split_once('=')
+        .ok_or_else(|| io::Error::other("expected NAME=FILE"))?;
+    Ok((name.to_owned(), fs::canonicalize(file)?))
 }
 
 fn user(number: u64) -> String {
@@ -246,14 +221,12 @@ fn search(
     let encoded = parse_filter(filter).map_err(|error| wrong(&error))?;
     let filter = Filter::decode(&mut Reader::new(&encoded), DEPTH_MAX);
     let request = Request::Search(SearchRequest {
-        base,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: filter.map_err(|error| wrong(&error))?,
         attributes: select.to_vec(),
+        ..SearchRequest::new(
+            base,
+            Scope::WholeSubtree,
+            filter.map_err(|error| wrong(&error))?,
+        )
     });
     client.call(&request, controls).map(drop)
 }
@@ -279,7 +252,7 @@ fn fairness(arguments: &Arguments, nodes: &[Folder], journal: &mut Journal) -> i
             }
         }
         let quiet = all[0].1.quantile(0.99).as_secs_f64();
-        let seconds = arguments.extent.seconds * arguments.rounds as f64;
+        let seconds = arguments.seconds * arguments.rounds as f64;
         for (greedy, mut waits, scans) in all {
             let (p50, p99, longest) = (waits.text(0.5), waits.text(0.99), waits.text(1.0));
             let times = waits.quantile(0.99).as_secs_f64() / quiet;
@@ -307,7 +280,7 @@ fn beside_greedy(
             .map(|_| scope.spawn(|| scan(&server.url, &name, &scans, &stop)))
             .collect();
         let bystander = scope.spawn(|| stand_by(&server.url, Habit::Searches, (&answers, &stop)));
-        let end = Instant::now() + Duration::from_secs_f64(arguments.extent.seconds);
+        let end = Instant::now() + Duration::from_secs_f64(arguments.seconds);
         // The end of a thread wakes this one.
         while Instant::now() < end {
             thread::park_timeout(end.saturating_duration_since(Instant::now()));

@@ -1,21 +1,20 @@
 //! Large groups: bytes for each member, and how fast members are found, tested, added and deleted.
 //!
-//! ```text
-//! groups [--members 100000] [--more 0x0] [--slapd 0] [--seconds 5] [--folder F] [--pando P]
-//!        [--output FILE]
-//! ```
-//!
 //! `--more 50x1000000` adds as many groups with as many members each. Every fifth person is in no
 //! group, so that ids of members do not follow each other; those are the members that are added and
 //! deleted. `--slapd 1000000` measures Debian's slapd with one group of so many members as well,
 //! adding and deleting over one connection. The folder is made anew, and stays.
 
+use std::env::temp_dir;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use load::bench::{JobKind, Mix, Options, Report, Scope, run};
+use pando_benches::arguments::Tables;
+use pando_benches::journal::Journal;
 use pando_benches::process::{Server, beside};
 use pando_benches::subject::{ADMINISTRATOR, Folder, PASSWORD, Subject};
 
@@ -26,27 +25,34 @@ const SPARE_EVERY: u64 = 5;
 /// Members that are added and deleted at most.
 const CHANGES_MAX: u64 = 300_000;
 
-#[derive(Clone)]
+/// Measures large groups.
+#[derive(Clone, Parser)]
 struct Arguments {
+    /// Members of the group that is measured.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     members: u64,
+    /// Number and size of further groups, such as `50x1000000`.
+    #[arg(long, value_name = "NxM", default_value = "0x0", value_parser = times)]
     more: (u64, u64),
+    /// Members of a group of slapd, which is measured too; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = 0)]
     slapd: u64,
+    /// Seconds of each operation.
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
     seconds: f64,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-groups"))]
     folder: PathBuf,
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
     pando: PathBuf,
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
-    let folder = Folder {
-        path: arguments.folder.clone(),
-        pando: arguments.pando.clone(),
-    };
-    if folder.path.exists() {
-        fs::remove_dir_all(&folder.path)?;
-    }
-    fs::create_dir_all(&folder.path)?;
+    let arguments = Arguments::parse();
+    let folder = Folder::anew(&arguments.folder, &arguments.pando)?;
     let mut out = Journal::default();
     out.line("| what | figure | |")?;
     out.line("|---|---|---|")?;
@@ -56,10 +62,7 @@ fn main() -> io::Result<()> {
     if arguments.slapd > 0 {
         beside_slapd(&folder, &arguments, &mut out)?;
     }
-    if let Some(place) = &arguments.output {
-        fs::write(place, &out.text)?;
-    }
-    Ok(())
+    arguments.tables.keep(&out, "groups")
 }
 
 /// Every operation on a server.
@@ -328,61 +331,14 @@ impl Arguments {
     fn people(&self) -> u64 {
         self.members.div_ceil(SPARE_EVERY - 1) * SPARE_EVERY
     }
-
-    fn read() -> io::Result<Arguments> {
-        let mut arguments = Arguments {
-            members: 100_000,
-            more: (0, 0),
-            slapd: 0,
-            seconds: 5.0,
-            folder: std::env::temp_dir().join("pando-groups"),
-            pando: beside("pando").unwrap_or_default(),
-            output: None,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: {value} is not what was expected"));
-            match word.as_str() {
-                "--members" => arguments.members = value.parse().map_err(|_| wrong())?,
-                "--more" => arguments.more = times(&value).ok_or_else(wrong)?,
-                "--slapd" => arguments.slapd = value.parse().map_err(|_| wrong())?,
-                "--seconds" => arguments.seconds = value.parse().map_err(|_| wrong())?,
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--pando" => arguments.pando = fs::canonicalize(value)?,
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
-        }
-        Ok(arguments)
-    }
 }
 
-/// `50x1000000`
-fn times(text: &str) -> Option<(u64, u64)> {
-    let (groups, each) = text.split_once('x')?;
-    Some((groups.parse().ok()?, each.parse().ok()?))
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of groups.rs"),
-    )
-}
-
-/// Shows lines as they come and keeps them for the file.
-#[derive(Default)]
-struct Journal {
-    text: String,
-}
-
-impl Journal {
-    fn line(&mut self, line: &str) -> io::Result<()> {
-        self.text.push_str(line);
-        self.text.push('\n');
-        writeln!(io::stdout(), "{line}")
-    }
+/// Parses a number of groups and of members of each, such as `50x1000000`.
+fn times(text: &str) -> Result<(u64, u64), String> {
+    let (groups, each) = text.split_once('x').ok_or("expected GROUPSxMEMBERS")?;
+    let number = |text: &str| {
+        text.parse()
+            .map_err(|_| format!("expected a number, got {text}"))
+    };
+    Ok((number(groups)?, number(each)?))
 }

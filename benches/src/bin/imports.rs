@@ -1,15 +1,13 @@
 //! Imports of the entries of appendix C beside slapadd: from a template, from LDIF and from four
 //! FIFOs of add requests that are written meanwhile.
 //!
-//! `imports [--entries N] [--folder DIR] [--pando FILE] [--without-slapd] [--record]
-//! [--output FILE]`
-//!
 //! The folder is a new one and is removed at the end. Every database is removed before the next
 //! one is made; the program refuses to begin when there is not enough room. A row counts until the
 //! program ends; what then takes until everything is on the disk stands beside it, since
 //! `slapadd -q` leaves that to the system. What is imported is read out again: all imports must
 //! give the same entries. With `--record` or `--output` the table is kept.
 
+use std::env::temp_dir;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
@@ -17,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use clap::Parser;
+use pando_benches::arguments::Tables;
 use pando_benches::journal::Journal;
 use pando_benches::process::beside;
 use pando_benches::subject::{Folder, Subject};
@@ -40,21 +40,31 @@ const CHUNK_BYTES: usize = 1 << 20;
 const TEMPLATE_RATE: f64 = 100_000.0;
 const LDIF_RATIO: f64 = 4.0;
 
+/// Measures imports beside slapadd.
+#[derive(Parser)]
 struct Arguments {
+    /// Entries of each import.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     entries: u64,
+    /// Folder for databases, which must not exist; by default one in the folder for temporary files.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = own_folder())]
     folder: PathBuf,
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
     pando: PathBuf,
-    slapd: bool,
-    record: bool,
-    output: Option<PathBuf>,
+    /// Whether slapd is left out.
+    #[arg(long)]
+    without_slapd: bool,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
+    let arguments = Arguments::parse();
     let mut bench = Bench::begin(&arguments)?;
     bench.head(&arguments)?;
     bench.make_ldif()?;
-    if arguments.slapd {
+    if !arguments.without_slapd {
         bench.slapadd()?;
     }
     bench.import("LDIF", &["entries.ldif"])?;
@@ -65,11 +75,7 @@ fn main() -> io::Result<()> {
         &["--template", TEMPLATE_FILE, "--define", &define],
     )?;
     bench.fifos()?;
-    match (&arguments.output, arguments.record) {
-        (Some(place), _) => bench.journal.record(Some(place), ""),
-        (None, true) => bench.journal.record(None, "-imports"),
-        (None, false) => Ok(()),
-    }
+    arguments.tables.keep(&bench.journal, "imports")
 }
 
 /// State of the measurement, and the lines about it.
@@ -325,49 +331,7 @@ impl Bench {
     }
 }
 
-impl Arguments {
-    fn read() -> io::Result<Arguments> {
-        let mut arguments = Arguments {
-            entries: 1_000_000,
-            folder: std::env::temp_dir().join(format!("pando-imports-{}", std::process::id())),
-            pando: beside("pando").unwrap_or_default(),
-            slapd: true,
-            record: false,
-            output: None,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--without-slapd" => arguments.slapd = false,
-                "--record" => arguments.record = true,
-                _ => {
-                    let value = words.next();
-                    let value = value.ok_or_else(|| usage(&format!("{word} needs a value")))?;
-                    arguments.take(&word, &value)?;
-                }
-            }
-        }
-        Ok(arguments)
-    }
-
-    fn take(&mut self, word: &str, value: &str) -> io::Result<()> {
-        match word {
-            "--entries" => {
-                let wrong = |_| usage(&format!("{word}: expected a number, found {value}"));
-                self.entries = value.parse().map_err(wrong)?;
-            }
-            "--folder" => self.folder = PathBuf::from(value),
-            "--pando" => self.pando = fs::canonicalize(value)?,
-            "--output" => self.output = Some(PathBuf::from(value)),
-            _ => return Err(usage(&format!("there is no {word}"))),
-        }
-        Ok(())
-    }
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of imports.rs"),
-    )
+/// A folder that no other run of this program uses.
+fn own_folder() -> PathBuf {
+    temp_dir().join(format!("pando-imports-{}", std::process::id()))
 }

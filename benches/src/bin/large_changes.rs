@@ -1,21 +1,21 @@
 //! Large changes: how long one of them takes, and how long small writes of others wait beside it.
 //!
-//! ```text
-//! large_changes [--values 700000] [--groups 100000] [--folder F] [--pando P] [--output FILE]
-//! ```
-//!
 //! One entry has so many values of one attribute, and another is in so many groups. Beside each
 //! change two clients write one value of a small entry again and again, durably. The folder is made
 //! anew, and stays.
 
-use std::fs::{self, File};
+use std::env::temp_dir;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use clap::Parser;
+use pando_benches::arguments::Tables;
 use pando_benches::client::Client;
+use pando_benches::journal::Journal;
 use pando_benches::process::beside;
 use pando_benches::subject::{Folder, Subject};
 use protocol::{
@@ -31,45 +31,41 @@ const QUIET: Duration = Duration::from_secs(2);
 const HALF: &str = "delete half of them by name";
 const ALL: &str = "replace all of them";
 
+/// Measures large changes and small ones beside them.
+#[derive(Parser)]
 struct Arguments {
+    /// Values of one attribute of one entry.
+    #[arg(long, value_name = "N", default_value_t = 700_000)]
     values: usize,
+    /// Groups of one entry.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     groups: usize,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-large-changes"))]
     folder: PathBuf,
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
     pando: PathBuf,
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
-    let folder = Folder {
-        path: arguments.folder.clone(),
-        pando: arguments.pando.clone(),
-    };
-    if folder.path.exists() {
-        fs::remove_dir_all(&folder.path)?;
-    }
-    fs::create_dir_all(&folder.path)?;
+    let arguments = Arguments::parse();
+    let folder = Folder::anew(&arguments.folder, &arguments.pando)?;
     folder.prepare(Subject::Pando)?;
     write_entries(&folder, &arguments)?;
     folder.import(Subject::Pando)?;
     let server = folder.start(Subject::Pando)?;
-    let mut text = String::new();
-    let mut line = |line: &str| {
-        text.push_str(line);
-        text.push('\n');
-        writeln!(io::stdout(), "{line}")
-    };
-    line("| change | s | small writes beside it | p99 ms | worst ms |")?;
-    line("|---|---|---|---|---|")?;
+    let mut journal = Journal::default();
+    journal.line("| change | s | small writes beside it | p99 ms | worst ms |")?;
+    journal.line("|---|---|---|---|---|")?;
     for step in steps(&arguments) {
-        line(&measured(&server.url, &step)?)?;
+        journal.line(&measured(&server.url, &step)?)?;
     }
     drop(server);
     folder.check()?;
-    if let Some(place) = &arguments.output {
-        fs::write(place, &text)?;
-    }
-    Ok(())
+    arguments.tables.keep(&journal, "large-changes")
 }
 
 /// People who are members, groups of one more, and the small entries of the writers.
@@ -273,39 +269,4 @@ fn modification<'r>(
 fn checked(values: &[u8]) -> io::Result<PartialAttribute<'_>> {
     let attribute = PartialAttribute::from_checked(values);
     attribute.ok_or_else(|| io::Error::other("expected an attribute in BER"))
-}
-
-impl Arguments {
-    fn read() -> io::Result<Arguments> {
-        let mut arguments = Arguments {
-            values: 700_000,
-            groups: 100_000,
-            folder: std::env::temp_dir().join("pando-large-changes"),
-            pando: beside("pando").unwrap_or_default(),
-            output: None,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: expected a number, got {value}"));
-            match word.as_str() {
-                "--values" => arguments.values = value.parse().map_err(|_| wrong())?,
-                "--groups" => arguments.groups = value.parse().map_err(|_| wrong())?,
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--pando" => arguments.pando = fs::canonicalize(value)?,
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
-        }
-        Ok(arguments)
-    }
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of large_changes.rs"),
-    )
 }

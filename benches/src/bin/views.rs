@@ -1,32 +1,32 @@
 //! Virtual list views and sorted pages: processor time of the first one and of each further one,
 //! without an ordering index and with one.
 //!
-//! ```text
-//! views [--entries 1000000] [--windows 1000] [--folder F] [--pando P] [--template F]
-//!       [--output FILE]
-//! ```
-//!
 //! Accounts of `examples/accounts.template`, or of another template with its defines and branch,
 //! sorted by `sn`. A million take 1.1 GB. A node that an interrupted run has left in the folder is
 //! used again; the folder is removed at the end. The administrator may sort any number of entries
 //! there: a million is the most otherwise.
 
+use std::env::temp_dir;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use load::bench::cpu_ns;
+use pando_benches::arguments::Tables;
 use pando_benches::client::{Client, decoded};
+use pando_benches::journal::Journal;
 use pando_benches::process::{Server, beside};
 use pando_benches::subject::{Folder, Subject};
 use protocol::control::{
     PagedResults, SortKey, SortRequest, ViewTarget, VirtualListViewRequest, VirtualListViewResponse,
 };
-use protocol::{DerefAliases, Filter, OwnedControl, Request, Scope, SearchRequest, oid};
+use protocol::{Filter, OwnedControl, Request, Scope, SearchRequest, oid};
 
+const ACCOUNTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/accounts.template");
 const BASE: &str = "cn=users,dc=com";
 /// Entries in a window, and in a page.
 const WINDOW: u32 = 20;
@@ -36,27 +36,36 @@ const BUILD_TIME_MAX: Duration = Duration::from_secs(1800);
 /// Starts of names that views go to by value.
 const NAMES: [&str; 8] = ["a", "br", "d", "Har", "k", "Mo", "sm", "w"];
 
+/// Measures windows on sorted lists and sorted pages.
+#[derive(Parser)]
 struct Arguments {
+    /// Accounts.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     entries: u64,
+    /// Windows and pages in each measurement.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     windows: u32,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-views"))]
     folder: PathBuf,
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
     pando: PathBuf,
+    /// Template of the accounts.
+    #[arg(long, value_name = "FILE", default_value = ACCOUNTS)]
     template: PathBuf,
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
-    fs::create_dir_all(&arguments.folder)?;
-    let folder = Folder {
-        path: arguments.folder.clone(),
-        pando: arguments.pando.clone(),
-    };
-    let mut text = String::from(
-        "| accounts | ordering index | what | number | server's CPU, ms each | elapsed, ms each |\n\
-         |---|---|---|---|---|---|\n",
-    );
-    write!(io::stdout(), "{text}")?;
+    let arguments = Arguments::parse();
+    let folder = Folder::made(&arguments.folder, &arguments.pando)?;
+    let mut journal = Journal::default();
+    journal.line(
+        "| accounts | ordering index | what | number | server's CPU, ms each | elapsed, ms each |",
+    )?;
+    journal.line("|---|---|---|---|---|---|")?;
     if !folder.database(Subject::Pando).exists() {
         load(&folder, &arguments)?;
     }
@@ -77,18 +86,15 @@ fn main() -> io::Result<()> {
             } = row;
             let each = |ns: u64| ns as f64 / 1e6 / f64::from(count);
             let line = format!(
-                "| {} | {index} | {what} | {count} | {:.3} | {:.3} |\n",
+                "| {} | {index} | {what} | {count} | {:.3} | {:.3} |",
                 arguments.entries,
                 each(cpu_ns),
                 each(elapsed_ns)
             );
-            write!(io::stdout(), "{line}")?;
-            text.push_str(&line);
+            journal.line(&line)?;
         }
     }
-    if let Some(place) = &arguments.output {
-        fs::write(place, &text)?;
-    }
+    arguments.tables.keep(&journal, "views")?;
     fs::remove_dir_all(&arguments.folder)
 }
 
@@ -320,14 +326,8 @@ impl Console<'_> {
 
 fn search(present: &'static str) -> Request<'static> {
     Request::Search(SearchRequest {
-        base: BASE,
-        scope: Scope::SingleLevel,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_s: 0,
-        types_only: false,
-        filter: Filter::Present(present),
         attributes: vec!["uid", "sn", "cn"],
+        ..SearchRequest::new(BASE, Scope::SingleLevel, Filter::Present(present))
     })
 }
 
@@ -353,43 +353,4 @@ fn value_of(answers: &[Vec<u8>], wanted: &str) -> io::Result<Vec<u8>> {
 
 fn unreadable(error: protocol::DecodeError) -> io::Error {
     io::Error::other(error.to_string())
-}
-
-impl Arguments {
-    fn read() -> io::Result<Arguments> {
-        let accounts = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/accounts.template");
-        let accounts = PathBuf::from(accounts);
-        let mut arguments = Arguments {
-            entries: 1_000_000,
-            windows: 1000,
-            folder: std::env::temp_dir().join("pando-views"),
-            pando: beside("pando").unwrap_or_default(),
-            template: accounts,
-            output: None,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: {value} is not what was expected"));
-            match word.as_str() {
-                "--entries" => arguments.entries = value.parse().map_err(|_| wrong())?,
-                "--windows" => arguments.windows = value.parse().map_err(|_| wrong())?,
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--pando" => arguments.pando = fs::canonicalize(value)?,
-                "--template" => arguments.template = PathBuf::from(value),
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
-        }
-        Ok(arguments)
-    }
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of views.rs"),
-    )
 }

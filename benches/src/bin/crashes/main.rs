@@ -2,21 +2,19 @@
 //! members of a group are replaced: nothing acknowledged is lost, nothing half-done is visible, and
 //! `pando check` finds nothing.
 //!
-//! ```text
-//! crashes [--members 100000] [--rounds 6] [--only import|index|compaction|backup|replace]
-//!         [--seed N] [--folder F] [--pando P] [--output FILE]
-//! ```
-//!
 //! Every work is done once without being killed, to know how long it takes. Then its length is cut
 //! into as many parts as there are rounds, and in each round the process that does it is killed at
 //! a random moment of its part. While the server works a client writes, and what was acknowledged
 //! to it must be there. The folder is made anew, and removed at the end.
 
+use std::env::temp_dir;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::Parser;
+use pando_benches::arguments::Tables;
 use pando_benches::crash::{Moments, Node, Wrote};
 use pando_benches::journal::Journal;
 use pando_benches::process::beside;
@@ -26,15 +24,29 @@ use pando_benches::table;
 mod replace;
 mod works;
 
-/// Arguments of the command line.
+/// Kills works of Pando at random moments.
+#[derive(Parser)]
 struct Arguments {
+    /// Members of the group, and people.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
     members: u64,
+    /// Kills of each work.
+    #[arg(long, value_name = "N", default_value_t = 6)]
     rounds: u32,
+    /// The only work to kill.
+    #[arg(long, value_parser = WORKS.map(|(name, _)| name))]
     only: Option<String>,
+    /// Seed of the moments; by default the time.
+    #[arg(long, value_name = "N", default_value_t = now_ns())]
     seed: u64,
+    /// Folder for databases.
+    #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-crashes"))]
     folder: PathBuf,
+    /// The program `pando`.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("pando"))]
     pando: PathBuf,
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 /// The node and the progress that all works use.
@@ -69,7 +81,7 @@ const WORKS: [(&str, Work); 5] = [
 ];
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::read()?;
+    let arguments = Arguments::parse();
     if arguments.folder.exists() {
         fs::remove_dir_all(&arguments.folder)?;
     }
@@ -133,10 +145,7 @@ fn run(arguments: &Arguments) -> io::Result<()> {
         "\n{acknowledged} writes were acknowledged meanwhile, and all of them found. After each \
          kill `pando check` found no problem."
     ))?;
-    match &arguments.output {
-        Some(place) => journal.record(Some(place), ""),
-        None => Ok(()),
-    }
+    arguments.tables.keep(&journal, "crashes")
 }
 
 impl Site {
@@ -162,46 +171,8 @@ fn wrong<T>(text: String) -> io::Result<T> {
     Err(io::Error::other(text))
 }
 
-impl Arguments {
-    fn read() -> io::Result<Arguments> {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let mut arguments = Arguments {
-            members: 100_000,
-            rounds: 6,
-            only: None,
-            seed: now.map_or(1, |it| it.as_nanos() as u64),
-            folder: std::env::temp_dir().join("pando-crashes"),
-            pando: beside("pando").unwrap_or_default(),
-            output: None,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words
-                .next()
-                .ok_or_else(|| usage(&format!("{word} needs a value")))?;
-            let wrong = || usage(&format!("{word}: {value} is not what was expected"));
-            match word.as_str() {
-                "--members" => arguments.members = value.parse().map_err(|_| wrong())?,
-                "--rounds" => arguments.rounds = value.parse().map_err(|_| wrong())?,
-                "--seed" => arguments.seed = value.parse().map_err(|_| wrong())?,
-                "--only" => {
-                    let known = WORKS.iter().any(|(name, _)| *name == value);
-                    arguments.only = Some(value.clone()).filter(|_| known);
-                    arguments.only.as_ref().ok_or_else(wrong)?;
-                }
-                "--folder" => arguments.folder = PathBuf::from(value),
-                "--pando" => arguments.pando = fs::canonicalize(Path::new(&value))?,
-                "--output" => arguments.output = Some(PathBuf::from(value)),
-                _ => return Err(usage(&format!("there is no {word}"))),
-            }
-        }
-        Ok(arguments)
-    }
-}
-
-fn usage(problem: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        format!("{problem}; see the top of crashes.rs"),
-    )
+/// The time in nanoseconds of Unix time, modulo 2^64.
+fn now_ns() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(1, |it| it.as_nanos() as u64)
 }
