@@ -103,7 +103,7 @@ impl Node {
         let count = said
             .split_whitespace()
             .next()
-            .and_then(|it| it.parse().ok());
+            .and_then(|it| it.replace(',', "").parse().ok());
         count.ok_or_else(|| io::Error::other(format!("expected a number of entries, came {said}")))
     }
 
