@@ -164,7 +164,7 @@ impl OperationsLog {
             "refused"
         );
         if header.is_some_and(|it| it.1 == protocol::request::tag::BIND) {
-            log_failed_bind((session.id, session.peer.address), None, None, code);
+            log_failed_bind(session.id, session.peer.address, None, None, code);
         }
     }
 
@@ -223,7 +223,7 @@ impl Line {
         );
         if let Some(code) = code.filter(|it| self.is_bind && is_failure(*it)) {
             let (dn, mechanism) = (asked.dn.as_deref(), asked.mechanism.as_deref());
-            log_failed_bind((connection, self.address), dn, mechanism, code);
+            log_failed_bind(connection, self.address, dn, mechanism, code);
         }
     }
 }
@@ -237,7 +237,8 @@ fn is_failure(code: ResultCode) -> bool {
 
 /// Logs a failed bind, at most as often as [`FAILED_BINDS`] admits.
 fn log_failed_bind(
-    (connection, address): (u64, Option<IpAddr>),
+    connection: u64,
+    address: Option<IpAddr>,
     dn: Option<&str>,
     mechanism: Option<&str>,
     code: ResultCode,

@@ -123,7 +123,8 @@ impl Transactions {
         identifier: &[u8],
         id: MessageId,
         write: Option<Write>,
-        (limits, memory): (&Limits, &Hold),
+        limits: &Limits,
+        memory: &Hold,
     ) -> Result<(), Stop> {
         let transaction = self.open.get_mut(identifier);
         let transaction = transaction.ok_or_else(|| unknown(identifier))?;

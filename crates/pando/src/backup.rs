@@ -41,7 +41,7 @@ pub fn backup(it: &Backup) -> Result<(), Problem> {
     let bytes = source.bytes().map_err(Problem::failed)?;
     let settings = it.dir.join(FILE_NAME);
     if it.single {
-        return as_one_file(&source, (it.to.as_path(), bytes), &settings);
+        return as_one_file(&source, it.to.as_path(), bytes, &settings);
     }
     let make = |to: &Path| {
         prepare(to, bytes)?;
@@ -80,7 +80,7 @@ fn remove_stale(within: &Path) {
 }
 
 /// Makes a backup in one file, or on standard output.
-fn as_one_file(source: &Source, (to, bytes): (&Path, u64), settings: &Path) -> Result<(), Problem> {
+fn as_one_file(source: &Source, to: &Path, bytes: u64, settings: &Path) -> Result<(), Problem> {
     let started = Instant::now();
     let settings = Some(settings);
     if to == Path::new(STANDARD_OUTPUT) {

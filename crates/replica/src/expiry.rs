@@ -88,7 +88,9 @@ impl Schedule {
                     let ttl_s = catalog.limits.time_to_live.default_s;
                     let end = replace_end(catalog, now_us, ttl_s);
                     let change = Change::Modify(vec![end]);
-                    self.add(&mut due, snapshot, catalog, (id, &view), (None, change))?;
+                    if let Some(write) = write_to(snapshot, catalog, &view, change)? {
+                        due.push(id, write);
+                    }
                 }
             }
         }
@@ -126,14 +128,10 @@ impl Schedule {
                 assertion: Some(ended_by(now_us)),
                 ..WriteOptions::default()
             };
-            let options = Some(Box::new(options));
-            self.add(
-                &mut due,
-                snapshot,
-                catalog,
-                (id, &view),
-                (options, Change::Delete),
-            )?;
+            if let Some(mut write) = write_to(snapshot, catalog, &view, Change::Delete)? {
+                write.options = Some(Box::new(options));
+                due.push(id, write);
+            }
         }
         due.deepest_first();
         Ok(due)
@@ -146,41 +144,44 @@ impl Schedule {
             self.ends.push(Reverse((again, *id)));
         }
     }
-
-    fn add(
-        &self,
-        due: &mut Due,
-        snapshot: &Snapshot<'_>,
-        catalog: &Catalog,
-        (id, view): (EntryId, &EntryView<'_>),
-        (options, change): (Option<Box<WriteOptions>>, Change),
-    ) -> Result<(), Failure> {
-        let mut spelled = Vec::new();
-        snapshot.write_name(view, &mut spelled)?;
-        let spelled = String::from_utf8_lossy(&spelled).into_owned();
-        let Ok(name) = catalog.schema.resolve_name(&spelled) else {
-            tracing::error!(%spelled, "a dynamic entry has a name that cannot be resolved");
-            return Ok(());
-        };
-        due.ids.push(id);
-        due.writes.push(Write {
-            grant: Grant::of_server(CONFIG_NAME.to_owned(), name),
-            spelled,
-            manage_dsa_it: true,
-            options,
-            change,
-        });
-        Ok(())
-    }
 }
 
 impl Due {
+    fn push(&mut self, id: EntryId, write: Write) {
+        self.ids.push(id);
+        self.writes.push(write);
+    }
+
     /// Sorts deepest entries first, because an entry can be removed only when it has no children.
     fn deepest_first(&mut self) {
         let mut both: Vec<_> = self.writes.drain(..).zip(self.ids.drain(..)).collect();
         both.sort_by_key(|(write, _)| Reverse(write.name().depth()));
         (self.writes, self.ids) = both.into_iter().unzip();
     }
+}
+
+/// The server's write that makes a change to a dynamic entry; `None` if the entry's name cannot be
+/// resolved.
+fn write_to(
+    snapshot: &Snapshot<'_>,
+    catalog: &Catalog,
+    view: &EntryView<'_>,
+    change: Change,
+) -> Result<Option<Write>, Failure> {
+    let mut spelled = Vec::new();
+    snapshot.write_name(view, &mut spelled)?;
+    let spelled = String::from_utf8_lossy(&spelled).into_owned();
+    let Ok(name) = catalog.schema.resolve_name(&spelled) else {
+        tracing::error!(%spelled, "a dynamic entry has a name that cannot be resolved");
+        return Ok(None);
+    };
+    Ok(Some(Write {
+        grant: Grant::of_server(CONFIG_NAME.to_owned(), name),
+        spelled,
+        manage_dsa_it: true,
+        options: None,
+        change,
+    }))
 }
 
 /// End of a stored entry in seconds since 1970; `None` if it is not dynamic.

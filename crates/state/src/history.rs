@@ -215,7 +215,8 @@ impl Recorder {
     pub fn store(
         self,
         batch: &mut Batch<'_>,
-        (position, time_us): (u64, u64),
+        position: u64,
+        time_us: u64,
         kept: u64,
     ) -> Result<(), Failure> {
         let last = last_row(&batch.snapshot())?;

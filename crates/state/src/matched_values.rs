@@ -20,11 +20,18 @@ pub struct MatchedValues {
     items: Alternatives,
 }
 
+/// The attribute of values that are matched.
+#[derive(Debug, Clone, Copy)]
+pub struct MatchedAttribute {
+    /// The type of the attribute.
+    pub type_id: TypeId,
+    /// The number under which the values are stored; `None` if they are not stored.
+    pub number: Option<AttributeNumber>,
+}
+
 /// One value, presented to a filter as an entry with this value alone.
 struct OneValue<'v> {
-    type_id: TypeId,
-    /// `None` if the value is not stored.
-    number: Option<AttributeNumber>,
+    attribute: MatchedAttribute,
     value: &'v [u8],
 }
 
@@ -34,11 +41,15 @@ impl ValueSource for OneValue<'_> {
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        (self.number == Some(number)).then(|| test(self.value))
+        (self.attribute.number == Some(number)).then(|| test(self.value))
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
-        (self.number.is_none() && self.type_id == type_id).then(|| test(self.value))
+        let MatchedAttribute {
+            type_id: of,
+            number,
+        } = self.attribute;
+        (number.is_none() && of == type_id).then(|| test(self.value))
     }
 }
 
@@ -69,13 +80,13 @@ impl MatchedValues {
     pub fn write<'v>(
         &self,
         schema: &Schema,
-        (type_id, number): (TypeId, Option<AttributeNumber>),
+        attribute: MatchedAttribute,
         text: &str,
         values: impl Iterator<Item = &'v [u8]>,
         out: &mut Vec<u8>,
     ) {
         let kept: Vec<&[u8]> = values
-            .filter(|value| self.matches(schema, (type_id, number), value))
+            .filter(|value| self.matches(schema, attribute, value))
             .collect();
         put_partial_attribute(out, text, kept.into_iter());
     }
@@ -101,17 +112,8 @@ impl MatchedValues {
     }
 
     /// Returns whether a value matches the filter.
-    pub fn matches(
-        &self,
-        schema: &Schema,
-        (type_id, number): (TypeId, Option<AttributeNumber>),
-        value: &[u8],
-    ) -> bool {
-        let one = OneValue {
-            type_id,
-            number,
-            value,
-        };
+    pub fn matches(&self, schema: &Schema, attribute: MatchedAttribute, value: &[u8]) -> bool {
+        let one = OneValue { attribute, value };
         self.items.evaluate(schema, &one, &mut Vec::new()) == Truth::True
     }
 }

@@ -3,7 +3,7 @@
 mod ranged;
 
 use crate::catalog::Catalog;
-use crate::matched_values::MatchedValues;
+use crate::matched_values::{MatchedAttribute, MatchedValues};
 use crate::selected::Selected;
 use crate::stop::Stop;
 use crate::view::{Described, VisibleEntry};
@@ -160,7 +160,7 @@ impl Projection {
         matched: Option<&MatchedValues>,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
-        self.write_some(catalog, entry, (matched, u64::MAX), out)
+        self.write_some(catalog, entry, matched, u64::MAX, out)
     }
 
     /// Like `write`, without sets of more than `members_max` members.
@@ -168,7 +168,8 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        (matched, members_max): (Option<&MatchedValues>, u64),
+        matched: Option<&MatchedValues>,
+        members_max: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         if self.nothing() {
@@ -178,7 +179,7 @@ impl Projection {
             self.write_ranged(catalog, entry, ranges, out)?;
         }
         if let Some(matched) = matched {
-            return self.write_matched(catalog, entry, (matched, members_max), out);
+            return self.write_matched(catalog, entry, matched, members_max, out);
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
         let plain = plain && self.numbers.is_empty() && self.ranges.is_none();
@@ -187,7 +188,7 @@ impl Projection {
             false => self.write_one_by_one(catalog, entry, out),
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, (None, members_max), out)?;
+            self.write_linked(catalog, entry, None, members_max, out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, None, out)?;
@@ -214,16 +215,20 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        (matched, members_max): (&MatchedValues, u64),
+        matched: &MatchedValues,
+        members_max: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         for (attribute, known) in self.selected(catalog, entry) {
-            let which = (known.type_id, Some(attribute.number));
+            let which = MatchedAttribute {
+                type_id: known.type_id,
+                number: Some(attribute.number),
+            };
             let values = attribute.values();
             matched.write(&catalog.schema, which, &known.text, values.iter(), out);
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, (Some(matched), members_max), out)?;
+            self.write_linked(catalog, entry, Some(matched), members_max, out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, Some(matched), out)?;
@@ -233,7 +238,11 @@ impl Projection {
             if !values.is_empty() {
                 let text = catalog.schema.type_of(*type_id).name();
                 let values = values.iter().map(Vec::as_slice);
-                matched.write(&catalog.schema, (*type_id, None), text, values, out);
+                let which = MatchedAttribute {
+                    type_id: *type_id,
+                    number: None,
+                };
+                matched.write(&catalog.schema, which, text, values, out);
             }
         }
         Ok(())
@@ -255,7 +264,8 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        (matched, members_max): (Option<&MatchedValues>, u64),
+        matched: Option<&MatchedValues>,
+        members_max: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         for set in entry.linked_sets()? {
@@ -282,7 +292,10 @@ impl Projection {
                     if self.types_only {
                         return ControlFlow::Break(());
                     }
-                    let which = (known.type_id, Some(known.number));
+                    let which = MatchedAttribute {
+                        type_id: known.type_id,
+                        number: Some(known.number),
+                    };
                     if matched.is_none_or(|it| it.matches(&catalog.schema, which, value)) {
                         ber::put_octets(out, ber::OCTET_STRING, value);
                     }
@@ -382,7 +395,10 @@ impl Projection {
             match matched {
                 None => ber::put_partial_attribute(out, &known.text, values.into_iter()),
                 Some(matched) => {
-                    let which = (known.type_id, Some(number));
+                    let which = MatchedAttribute {
+                        type_id: known.type_id,
+                        number: Some(number),
+                    };
                     matched.write(&catalog.schema, which, &known.text, values.into_iter(), out);
                 }
             }
@@ -424,7 +440,10 @@ impl Projection {
                 None => attribute.encode(out, self.types_only),
                 Some(matched) => {
                     let values = attribute.values.iter().map(Vec::as_slice);
-                    let which = (attribute.type_id, None);
+                    let which = MatchedAttribute {
+                        type_id: attribute.type_id,
+                        number: None,
+                    };
                     matched.write(&catalog.schema, which, &attribute.text, values, out);
                 }
             }

@@ -62,7 +62,7 @@ pub fn check(
     let indexed: Vec<&str> = indexed.collect();
     let mut differences = Vec::new();
     for (type_id, old) in before.schema.attribute_types() {
-        of_type(before, next, &indexed, (type_id, old), &mut differences);
+        of_type(before, next, &indexed, type_id, old, &mut differences);
     }
     for (_, old) in before.schema.object_classes() {
         of_class(&before.schema, next, old, &mut differences);
@@ -90,7 +90,8 @@ fn of_type<'s>(
     before: &'s Catalog,
     next: &Schema,
     indexed: &[&str],
-    (type_id, old): (TypeId, &'s AttributeType),
+    type_id: TypeId,
+    old: &'s AttributeType,
     out: &mut Vec<Difference<'s>>,
 ) {
     // A type that was never used has no number.

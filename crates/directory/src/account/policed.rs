@@ -173,7 +173,7 @@ impl<'c> Case<'c> {
         let attempt = Attempt { kind, time_us };
         let Account { policy, state } = &mut self.account;
         if policy.matters(state, attempt) {
-            attempts.add(self.id, whose, attempt);
+            attempts.add(self.id, whose.0, whose.1, attempt);
             policy.note(state, attempt);
         }
     }

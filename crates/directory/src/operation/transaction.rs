@@ -69,7 +69,7 @@ pub(crate) fn queue(
     session
         .transactions
         .made()
-        .add(identifier, id, Some(write), (&limits, &session.buffers))?;
+        .add(identifier, id, Some(write), &limits, &session.buffers)?;
     write_response(out, id, kind, &LdapResult::success().into(), reply);
     Ok(())
 }
@@ -86,7 +86,7 @@ pub(crate) fn queue_unchecked(
     session
         .transactions
         .made()
-        .add(identifier, id, None, (&limits, &session.buffers))?;
+        .add(identifier, id, None, &limits, &session.buffers)?;
     change.transaction = Some(identifier.into());
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::context::{Context, Described, EachMember, VisibleEntry};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::{AttributeNumber, KnownAttribute, TypeId};
 use spool::{Spool, Spools};
-use state::matched_values::MatchedValues;
+use state::matched_values::{MatchedAttribute, MatchedValues};
 use state::projection::Projection;
 use state::stop::{Failure, Stop};
 use std::ops::ControlFlow;
@@ -113,7 +113,7 @@ pub(crate) fn selected(
     if let Some(described) = projection.described(catalog, entry)? {
         let member = catalog.computed.member;
         let text = catalog.schema.type_of(member).name();
-        let searches = LargeSet::of_searches((member, text), described, projection.is_types_only());
+        let searches = LargeSet::of_searches(member, text, described, projection.is_types_only());
         sets.push(searches);
     }
     if let Some(matched) = matched {
@@ -128,7 +128,7 @@ pub(crate) fn selected(
         return Ok(None);
     }
     let mut attributes = Vec::new();
-    projection.write_some(catalog, entry, (matched, LARGE_FROM), &mut attributes)?;
+    projection.write_some(catalog, entry, matched, LARGE_FROM, &mut attributes)?;
     Ok(Some(Box::new(Large::new(
         entry, message, attributes, sets, spools,
     )?)))
@@ -166,7 +166,8 @@ impl LargeSet {
 
     /// The members of a dynamic group to gather.
     pub fn of_searches(
-        (type_id, text): (TypeId, &str),
+        type_id: TypeId,
+        text: &str,
         described: Described,
         type_only: bool,
     ) -> LargeSet {
@@ -319,7 +320,8 @@ impl Large {
             let start = self.spool.length();
             let (mut failed, mut some) = (None, set.some);
             let spool = &mut self.spool;
-            let (which, type_only) = ((set.type_id, set.number), set.type_only);
+            let (type_id, number, type_only) = (set.type_id, set.number, set.type_only);
+            let which = MatchedAttribute { type_id, number };
             let is_wanted =
                 |value: &[u8]| matched.is_none_or(|it| it.matches(schema, which, value));
             let all = set.walk(context, *after, &mut |member, value| {

@@ -152,7 +152,7 @@ impl World {
         };
         let mut attempts = node.queue().attempts();
         let time_us = attempts.time_us(now_us);
-        attempts.add(id, (&resolved, &name), Attempt { kind, time_us });
+        attempts.add(id, &resolved, &name, Attempt { kind, time_us });
     }
 
     fn turn(&mut self) {

@@ -52,7 +52,7 @@ impl Attempts {
     }
 
     /// Adds an attempt with such a time.
-    pub fn add(&mut self, id: EntryId, (name, spelled): (&Name, &str), attempt: Attempt) {
+    pub fn add(&mut self, id: EntryId, name: &Name, spelled: &str, attempt: Attempt) {
         self.last_us = self.time_us(attempt.time_us);
         if self.collected.len() >= ENTRIES_MAX && !self.collected.contains_key(&id) {
             return;
@@ -131,7 +131,7 @@ mod tests {
         let id = EntryId(7);
         let add = |notes: &mut Attempts, kind, time_us| {
             let attempt = attempt(kind, notes.time_us(time_us));
-            notes.add(id, (&name, "uid=ada,dc=example"), attempt);
+            notes.add(id, &name, "uid=ada,dc=example", attempt);
         };
         let kinds = |notes: &Attempts, version| -> Vec<AttemptKind> {
             notes.of(id, version).iter().map(|it| it.kind).collect()

@@ -50,7 +50,8 @@ impl<'e> Many<'e> {
         &mut self,
         schema: &Schema,
         draft: &mut Draft<'e>,
-        (change, number): (&'e Modification, AttributeNumber),
+        change: &'e Modification,
+        number: AttributeNumber,
         permissive: bool,
     ) -> Result<bool, Stop> {
         let Some(attribute) = self.attributes.get_mut(&number) else {

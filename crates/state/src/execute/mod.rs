@@ -196,7 +196,8 @@ impl<'x, 'b> Execution<'x, 'b> {
             self.batch.set_position(self.position);
             self.history.store(
                 self.batch,
-                (self.position, self.time_us),
+                self.position,
+                self.time_us,
                 self.catalog.bounds.history_changes,
             )?;
             self.batch

@@ -45,7 +45,7 @@ impl Execution<'_, '_> {
             let mut draft = Draft::whole(id, &view, &snapshot, &self.schema)?;
             let linked_before = draft.linked_types();
             let types_before = draft.attributes.len();
-            apply_all(&given, &mut draft, (changes, &numbers), permissive)?;
+            apply_all(&given, &mut draft, changes, &numbers, permissive)?;
             draft.drop_empty();
             // Duplicates are removed, because the list is iterated and looked up in itself below.
             let mut met = HashSet::with_capacity(numbers.len());
@@ -194,13 +194,14 @@ impl Execution<'_, '_> {
 fn apply_all<'e>(
     given: &Given<'_, '_>,
     draft: &mut Draft<'e>,
-    (changes, numbers): (&'e [Modification], &[AttributeNumber]),
+    changes: &'e [Modification],
+    numbers: &[AttributeNumber],
     permissive: bool,
 ) -> Result<(), Stop> {
     let schema = given.schema;
     let mut many = Many::of(schema, changes, numbers);
     for (change, number) in changes.iter().zip(numbers) {
-        if !many.apply(schema, draft, (change, *number), permissive)?
+        if !many.apply(schema, draft, change, *number, permissive)?
             && !links::apply(given, draft, change, *number, permissive)?
         {
             apply(schema, draft, change, *number, permissive)?;

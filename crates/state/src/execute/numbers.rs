@@ -13,8 +13,13 @@ use protocol::{Filter, ResultCode};
 use schema::{AttributeNumber, Name, Schema, TypeId};
 use store::EntryId;
 
-/// A rule that applies to an entry, with the number of its attribute.
-pub(super) type Due<'x> = (&'x Numbers, AttributeNumber);
+/// A rule that applies to an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Due<'x> {
+    rule: &'x Numbers,
+    /// Number of the rule's attribute.
+    number: AttributeNumber,
+}
 
 /// An attribute type, and the bases below which holders of its values are looked for.
 type Look = (TypeId, Vec<EntryId>);
@@ -56,7 +61,8 @@ impl<'x> Execution<'x, '_> {
             let Ok(description) = self.schema.describe(&attribute) else {
                 continue;
             };
-            due.push((rule, self.number(&description)?));
+            let number = self.number(&description)?;
+            due.push(Due { rule, number });
         }
         Ok(due)
     }
@@ -71,8 +77,8 @@ impl<'x> Execution<'x, '_> {
         missing: bool,
     ) -> Result<Vec<Counter>, Stop> {
         let mut counters = Vec::new();
-        for (rule, number) in due {
-            let asks = match draft.find(*number) {
+        for &Due { rule, number } in due {
+            let asks = match draft.find(number) {
                 None => missing,
                 Some(it) => {
                     let request = rule.request.as_deref();
@@ -82,8 +88,8 @@ impl<'x> Execution<'x, '_> {
             if !asks || !self.is_of(rule, draft) {
                 continue;
             }
-            let next = self.next_number((*rule, *number), name, &mut counters)?;
-            draft.stamp(&self.schema, *number, next.to_string().into_bytes());
+            let next = self.next_number(rule, number, name, &mut counters)?;
+            draft.stamp(&self.schema, number, next.to_string().into_bytes());
         }
         Ok(counters)
     }
@@ -118,7 +124,8 @@ impl<'x> Execution<'x, '_> {
     /// with the counters to store: that of its range, and those of used-up ranges before it.
     fn next_number(
         &self,
-        (rule, number): Due<'_>,
+        rule: &Numbers,
+        number: AttributeNumber,
         name: &Name,
         counters: &mut Vec<Counter>,
     ) -> Result<u128, Stop> {

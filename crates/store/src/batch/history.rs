@@ -52,7 +52,8 @@ impl<'a> Snapshot<'a> {
     /// The errors of [`Snapshot::history_from`].
     pub fn last_history(&self) -> Result<Option<(u64, &'a [u8])>, Error> {
         let mut cursor = self.transaction.cursor(self.tables.history)?;
-        cursor.last()?.map(timed).transpose()
+        let row = cursor.last()?;
+        row.map(|(key, row)| Ok((time_of(key)?, row))).transpose()
     }
 }
 
@@ -74,7 +75,7 @@ impl<'a> History<'a> {
                 self.cursor.insert(cursor).seek(&self.from.to_be_bytes())?
             }
         };
-        row.map(timed).transpose()
+        row.map(|(key, row)| Ok((time_of(key)?, row))).transpose()
     }
 }
 
@@ -91,9 +92,9 @@ impl<'a> Iterator for History<'a> {
     }
 }
 
-fn timed<'a>((key, row): (&'a [u8], &'a [u8])) -> Result<(u64, &'a [u8]), Error> {
+fn time_of(key: &[u8]) -> Result<u64, Error> {
     let key = key
         .try_into()
         .map_err(|_| Error::corrupt("history", "a key is not eight bytes"))?;
-    Ok((u64::from_be_bytes(key), row))
+    Ok(u64::from_be_bytes(key))
 }

@@ -76,8 +76,9 @@ pub(crate) fn walk(
     side: Side,
     mut take: impl FnMut(EntryId) -> bool,
 ) -> Result<(), Error> {
-    let bound = (normal, side);
-    walk_behind(transaction, table, base, bound, &[], |_, id| take(id))
+    walk_behind(transaction, table, base, normal, side, &[], |_, id| {
+        take(id)
+    })
 }
 
 /// Calls `take` with the key and the id of each row on one side of a bound, until it returns false.
@@ -86,7 +87,8 @@ pub(crate) fn walk_behind(
     transaction: &Transaction,
     table: Table,
     base: AttributeNumber,
-    (normal, side): (&[u8], Side),
+    normal: &[u8],
+    side: Side,
     behind: &[u8],
     mut take: impl FnMut(&[u8], EntryId) -> bool,
 ) -> Result<(), Error> {

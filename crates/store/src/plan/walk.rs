@@ -47,9 +47,8 @@ impl Step {
                 base, normal, side, ..
             } => {
                 let (transaction, table) = (snapshot.transaction, snapshot.tables.order);
-                let bound = (&**normal, *side);
                 let base = AttributeNumber(*base);
-                order::walk_behind(transaction, table, base, bound, behind, take)
+                order::walk_behind(transaction, table, base, normal, *side, behind, take)
             }
             _ => Ok(()),
         }

@@ -19,7 +19,7 @@ impl Snapshot<'_> {
     #[cold]
     pub(super) fn require_no_name(&self, parent: EntryId, rdn: &[u8]) -> Result<(), Error> {
         let key = NameKey::new(parent, rdn);
-        let rows = self.rows_beside((self.tables.name, "name"), key.bytes())?;
+        let rows = self.rows_beside(self.tables.name, "name", key.bytes())?;
         let mut rows = rows.into_iter().flatten();
         rows.try_for_each(|(key, value)| id_of_name(key, value).map(drop))
     }
@@ -33,7 +33,7 @@ impl Snapshot<'_> {
         if self.stored_entry(id)?.is_some() {
             return Ok(());
         }
-        let rows = self.rows_beside((self.tables.entry, "entry"), &id_key(id))?;
+        let rows = self.rows_beside(self.tables.entry, "entry", &id_key(id))?;
         let mut rows = rows.into_iter().flatten();
         rows.try_for_each(|(key, row)| verified(id_of_key(key, "entry")?, row).map(drop))
     }
@@ -41,7 +41,8 @@ impl Snapshot<'_> {
     /// Returns the rows before and behind a key that a table does not have.
     fn rows_beside(
         &self,
-        (table, name): (Table, &'static str),
+        table: Table,
+        name: &'static str,
         key: &[u8],
     ) -> Result<[Option<Row<'_>>; 2], Error> {
         let mut cursor = self.transaction.cursor(table)?;

@@ -52,7 +52,7 @@ pub(super) fn bind(
     let credentials = given.credentials.unwrap_or_default();
     match begun.filter(|it| it.prf == prf) {
         None => begin(context, desk, prf, credentials),
-        Some(exchange) => end(context, desk, *exchange, (credentials, given)),
+        Some(exchange) => end(context, desk, *exchange, credentials, given),
     }
 }
 
@@ -126,7 +126,8 @@ fn end(
     context: &Context<'_>,
     desk: &BindState<'_>,
     exchange: Exchange,
-    (credentials, given): (&[u8], &Given<'_>),
+    credentials: &[u8],
+    given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
     let last = ClientFinal::decode(credentials).or_else(malformed)?;
     if last.nonce != exchange.nonce || last.header != exchange.header.as_bytes() {

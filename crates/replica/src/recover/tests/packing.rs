@@ -22,7 +22,8 @@ const TIMELESS: [&str; 9] = [
 type Step = (u8, u8, u8);
 
 /// A write of a history. Many are refused, each kind for a different reason.
-fn write(copies: &Copies, (kind, who, option): Step) -> Write {
+fn write(copies: &Copies, step: Step) -> Write {
+    let (kind, who, option) = step;
     let name = format!("cn=n{who},{BASE}");
     let tagged = |attribute: &str| format!("{attribute};x-{option}");
     let class = |it| ("objectClass", it);
