@@ -79,6 +79,18 @@ fn every_file_says_first_what_it_is_for() {
 }
 
 #[test]
+fn a_module_lies_beside_the_folder_of_its_parts() {
+    let mut findings = Findings::of("module-file");
+    for file in tree::files(&[".rs"]) {
+        let is_crate = file.path.starts_with("crates/") && file.path.contains("/src/");
+        if is_crate && let Some(folder) = file.path.strip_suffix("/mod.rs") {
+            findings.add(&file.path, format!("expected {folder}.rs"));
+        }
+    }
+    findings.report();
+}
+
+#[test]
 fn files_hold_one_idea() {
     let mut findings = Findings::of("file-size");
     for file in tree::files(&[".rs"]) {
@@ -114,10 +126,7 @@ fn functions_fit_on_a_screen() {
 
 /// Crates with parameters that are tuples, and their numbers, which may only fall: a tuple of
 /// arguments hides their number and has no name.
-const TUPLES: &[(&str, usize)] = &[
-    ("directory", 27),
-    ("state", 3),
-];
+const TUPLES: &[(&str, usize)] = &[("directory", 27), ("state", 3)];
 
 #[test]
 fn arguments_have_names() {
