@@ -46,7 +46,7 @@ struct Arguments {
     /// Entries of each import.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     entries: u64,
-    /// Folder for databases, which must not exist; by default one in the folder for temporary files.
+    /// Folder for databases, which must not exist; by default a temporary one.
     #[arg(long, value_name = "FOLDER", default_value_os_t = own_folder())]
     folder: PathBuf,
     /// The program `pando`.
