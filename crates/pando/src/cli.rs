@@ -43,7 +43,7 @@ pub enum Command {
     Demo(Demo),
     /// Load entries from LDIF, from BER streams or from a template
     Import(Import),
-    /// Copy a running OpenLDAP server, follow its changes until cut-over, say what differs
+    /// Copy a running OpenLDAP server, follow its changes until cut-over, report differences
     Migrate(Migrate),
     /// Write entries as LDIF
     Export(Export),
@@ -71,7 +71,7 @@ pub enum Command {
     Index(Index),
     /// Have the server of a node read its settings and its certificate again
     Reload(Reload),
-    /// Say how a node or a server is doing
+    /// Show the state and the figures of a node or a server
     Status(Status),
     /// Explain how a search is carried out: indexes, candidates, time
     Explain(Explain),
@@ -111,13 +111,13 @@ pub struct Serve {
     /// The node's folder
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Listen here instead of where pando.toml says: ldap://, ldaps:// or ldapi:// URL
+    /// Listen at this ldap://, ldaps:// or ldapi:// URL instead of those in pando.toml
     #[arg(long, value_name = "URL")]
     pub listen: Vec<String>,
-    /// Serving threads [default: one per core]
+    /// Number of serving threads [default: threads.serving in pando.toml]
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-    /// What to log: error, warn, info, debug, or by part: server=debug,warn
+    /// Levels to log: error, warn, info, debug, trace, or by part: server=debug,warn
     #[arg(long, value_name = "FILTER")]
     pub log_level: Option<String>,
 }
@@ -131,7 +131,7 @@ pub struct Demo {
     /// Listen here
     #[arg(long, value_name = "URL", default_value = "ldap://127.0.0.1:1389")]
     pub listen: Vec<String>,
-    /// People in the sample
+    /// Number of people in the sample directory
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub people: u64,
 }
@@ -175,7 +175,8 @@ pub enum SchemaAction {
         /// A part of a name, or an OID
         text: Option<String>,
     },
-    /// Add the definitions of OpenLDAP .schema or LDIF schema files that the schema takes
+    /// Add definitions of OpenLDAP .schema or LDIF schema files, except those that contradict the
+    /// schema
     Add {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
@@ -187,7 +188,7 @@ pub enum SchemaAction {
         #[arg(required = true, value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
     },
-    /// Make the values of attribute types secret: for the administrator only
+    /// Make attribute types secret: only the administrator can read their values
     Secret {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
@@ -231,13 +232,13 @@ pub struct Index {
 /// What to do with the indexes.
 #[derive(Debug, Subcommand)]
 pub enum IndexAction {
-    /// Show every index and how far it is built
+    /// Show every index and the progress of its build
     Status {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
-    /// Add an index, or kinds to one there is; it is built while the server serves
+    /// Add an index, or kinds to an existing index; it is built while the server runs
     Add {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
@@ -248,7 +249,7 @@ pub enum IndexAction {
         #[arg(value_delimiter = ',', default_value = "equality")]
         kinds: Vec<String>,
     },
-    /// Say which indexes would help the searches that the serving process has carried out
+    /// Propose indexes for the expensive searches that the serving process has executed
     Advise {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
@@ -257,7 +258,7 @@ pub enum IndexAction {
         #[arg(long, value_enum, default_value = "text")]
         format: Report,
     },
-    /// Build an index anew while the server serves; it goes on answering
+    /// Rebuild an index while the server runs; searches use the index meanwhile
     Rebuild {
         /// The node's folder
         #[arg(value_hint = ValueHint::DirPath)]
@@ -272,7 +273,7 @@ pub enum IndexAction {
         dir: PathBuf,
         /// The attribute type
         attribute: String,
-        /// The kinds to drop; without, all
+        /// The kinds to drop [default: all]
         #[arg(value_delimiter = ',')]
         kinds: Vec<String>,
     },
@@ -293,7 +294,7 @@ pub struct Man {
     pub dir: PathBuf,
 }
 
-/// A number of something of which there is one at least.
+/// Parses a count of at least 1.
 fn at_least_one(text: &str) -> Result<std::num::NonZeroUsize, String> {
     text.parse()
         .map_err(|_| format!("expected a number, at least 1, got {text}"))

@@ -1,4 +1,4 @@
-//! Backing up, restoring and compacting, as typed.
+//! Arguments of the subcommands `backup`, `restore`, `verify` and `compact`.
 
 use super::Remote;
 use super::at_least_one;
@@ -16,15 +16,15 @@ pub struct Backup {
     /// The folder to make, or with --single the file; it must not exist
     #[arg(value_hint = ValueHint::AnyPath)]
     pub to: PathBuf,
-    /// Make one file of it (`-`: write to standard output)
+    /// Make the backup as one file (`-`: write to standard output)
     #[arg(long, conflicts_with_all = ["incremental", "keep"])]
     pub single: bool,
-    /// TO is a backup of this node: add to it what changed since. Needs kept changes
+    /// Add the changes since the last one to the backup TO of this node. Needs kept changes
     /// (changes.keep_mib in pando.toml)
     #[arg(long, conflicts_with = "keep")]
     pub incremental: bool,
-    /// Take TO for a folder of backups: make one named after the time in it, and remove the oldest
-    /// beyond N afterwards
+    /// Make a backup named after the time in the folder TO, and then remove the oldest backups in
+    /// it beyond N
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub keep: Option<NonZeroUsize>,
 }
@@ -41,7 +41,8 @@ pub struct Restore {
     /// Execute changes up to this time (such as 20261121030000Z, UTC) or position [default: all]
     #[arg(long, value_name = "TIME|POSITION", value_parser = Point::parse)]
     pub until: Option<Point>,
-    /// After what the backup has, execute changes kept in this folder (data/changes of a node)
+    /// After the changes in the backup, execute the changes kept in this folder (data/changes of a
+    /// node)
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub changes: Option<PathBuf>,
 }
@@ -52,7 +53,7 @@ pub struct Verify {
     /// The backup: its folder or file (`-`: a backup as one file, from standard input)
     #[arg(value_hint = ValueHint::AnyPath)]
     pub backup: PathBuf,
-    /// Where to restore it for a while [default: beside the backup; with `-`, the current folder]
+    /// Folder for the temporary restore [default: beside the backup; with `-`, the current folder]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub within: Option<PathBuf>,
 }
@@ -62,8 +63,8 @@ pub struct Verify {
 #[command(
     after_help = "A node that is served is compacted by the process that serves it, while reads \
     and writes go on: a copy is made beside the database, brought up to date, and put in its \
-    place. Ctrl-C gives it up. A node that nobody serves is compacted by this command.\n\
-    Exit status: 0 done, 1 failed or given up, 2 wrong usage."
+    place. Ctrl-C cancels the compaction. A node that is not served is compacted by this command.\n\
+    Exit status: 0 done, 1 failed or cancelled, 2 wrong usage."
 )]
 pub struct Compact {
     /// The node's folder, served or not
@@ -73,7 +74,7 @@ pub struct Compact {
     /// A server elsewhere
     #[command(flatten)]
     pub remote: Remote,
-    /// Give up the compaction under way, whoever began it
+    /// Cancel the running compaction, even if another client began it
     #[arg(long)]
     pub cancel: bool,
 }

@@ -1,4 +1,4 @@
-//! Bringing entries in and out, as typed: `import`, `migrate`, `export`, `generate`.
+//! Arguments of the subcommands `import`, `migrate`, `export` and `generate`.
 
 use super::at_least_one;
 use clap::{Args, ValueEnum, ValueHint};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The format of a stream of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Told by the first byte of each file
+    /// Detected from the first bytes of each file
     Detect,
     /// LDIF (RFC 2849)
     Ldif,
@@ -31,9 +31,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Inputs: files, FIFOs (mkfifo), Unix sockets and standard input, in any mixture. \
-    To a socket the import connects, and whoever listens there sends the entries and closes. A \
-    stream that ends is taken for whole: after a pipe, look at the exit status of what wrote it \
-    (set -o pipefail) before the node is served.\n\
+    The import connects to a socket; the program that listens there sends the entries and closes. \
+    A stream that ends is taken for complete: check the exit status of the program that wrote a \
+    pipe (set -o pipefail) before the node is served.\n\
     Exit status: 0 done, 1 failed (nothing was changed), or entries were rejected (the others are \
     imported), 2 wrong usage."
 )]
@@ -45,7 +45,7 @@ pub struct Import {
     /// once. gzip and zstd are recognised
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "template")]
     pub files: Vec<PathBuf>,
-    /// Read N files at once, in turns
+    /// Read N files at once, a piece from each in turn
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     pub at_once: NonZeroUsize,
     /// Import the entries that a template describes
@@ -61,41 +61,42 @@ pub struct Import {
     #[arg(long, requires = "template")]
     pub slamd_compat: bool,
     /// Read values given as URLs of local files (`jpegPhoto:< file:///photos/ada.jpg`). Without
-    /// this they are refused: whoever wrote the input would choose which files of this machine,
-    /// also secret ones, become values that others can read
+    /// this option such values are refused, because the author of the input could choose any file
+    /// of this machine, also a secret one, to become a value that others can read
     #[arg(long)]
     pub file_urls: bool,
-    /// What the files hold
+    /// Format of the files
     #[arg(long, value_enum, default_value = "detect")]
     pub format: Format,
-    /// Where rejected entries go, with line numbers and reasons
-    /// [default: pando-rejects.ldif in the node's folder]
+    /// File for rejected entries, with line numbers and reasons [default: pando-rejects.ldif in the
+    /// node's folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub rejects: Option<PathBuf>,
-    /// Sort in about so much memory, such as 512M or 4G, and in files what needs more; 20 to 40
-    /// bytes an entry and a few pieces of input come on top [default: a quarter of what there is]
+    /// Memory for sorting, such as 512M or 4G; larger data are sorted in files. Another 20 to 40
+    /// bytes for each entry and a few pieces of input are needed [default: a quarter of the memory]
     #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
     pub memory: Option<u64>,
-    /// Go on where the same import was interrupted; not with FIFOs, sockets or standard input
+    /// Continue an interrupted import with these arguments; not with FIFOs, sockets or standard
+    /// input
     #[arg(long)]
     pub resume: bool,
-    /// Make a checkpoint to resume from every so many seconds; 0: none
+    /// Seconds between two checkpoints, from which --resume continues; 0: no checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     pub checkpoint: Duration,
-    /// Where files for sorting go [default: the node's data folder]
+    /// Folder for temporary files of sorting [default: the node's data folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub temporary: Option<PathBuf>,
     /// Do not check values against their syntaxes and entries against their classes
     #[arg(long)]
     pub no_schema_check: bool,
-    /// Hash passwords that stand in the clear (slow: about 50 ms each)
+    /// Hash passwords that are in the clear (slow: about 50 ms each)
     #[arg(long)]
     pub hash_passwords: bool,
-    /// Make naming contexts for entries that no suffix of the node holds; without it those entries
-    /// are rejected
+    /// Add naming contexts for entries outside all naming contexts of the node; without this option
+    /// such entries are rejected
     #[arg(long)]
     pub create_suffix: bool,
-    /// Do not create missing entries above the first ones of a naming context
+    /// Do not create missing superiors of the first entries of a naming context
     #[arg(long)]
     pub no_create_superiors: bool,
 }
@@ -104,8 +105,8 @@ pub struct Import {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A node that has no entries is filled first, while it is not served; then the \
-    command follows the old server through the node that `pando serve DIR` serves. Stopped and \
-    started again, it goes on where it was.\n\
+    command follows the old server through the node that `pando serve DIR` serves. A command that \
+    is started again continues where it stopped.\n\
     Exit status: 0 done and nothing differs, 1 failed, or entries were rejected or differ, \
     2 wrong usage."
 )]
@@ -123,13 +124,13 @@ pub struct Migrate {
     #[arg(short = 'y', long, value_name = "FILE", value_hint = ValueHint::FilePath,
         requires = "bind_dn")]
     pub bind_password_file: Option<PathBuf>,
-    /// Copy this entry and what is below it; may be repeated
-    /// [default: the naming contexts of the old server]
+    /// Copy this entry and its subordinates; may be repeated [default: the naming contexts of the
+    /// old server]
     #[arg(short, long, value_name = "DN")]
     pub base: Vec<String>,
-    /// Name the access rules, limits and overlays of this configuration of the old server:
-    /// slapd.conf, the folder slapd.d, or what `slapcat -n0` prints
-    /// [default: its cn=config, where --bind-dn may read it]
+    /// List the access rules, limits and overlays of this configuration of the old server:
+    /// slapd.conf, the folder slapd.d, or the output of `slapcat -n0` [default: its cn=config,
+    /// where --bind-dn may read it]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub old_config: Option<PathBuf>,
     /// Begin TLS on an ldap:// connection
@@ -138,17 +139,17 @@ pub struct Migrate {
     /// Certificates to trust with TLS, as PEM [default: the system's]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ca: Option<PathBuf>,
-    /// End as soon as the node has what the old server has
+    /// End as soon as the node is in sync with the old server
     #[arg(long)]
     pub once: bool,
     /// Copy by ordinary searches, from a server without content synchronisation; implies --once
     #[arg(long)]
     pub plain: bool,
-    /// At the end compare both servers and write what differs to FILE (`-`: standard output)
+    /// At the end compare both servers and write the differences to FILE (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
-    /// Where entries go that the node refuses, with the reasons
-    /// [default: pando-rejects.ldif in the node's folder]
+    /// File for entries that the node refuses, with the reasons [default: pando-rejects.ldif in the
+    /// node's folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub rejects: Option<PathBuf>,
 }
@@ -159,16 +160,16 @@ pub struct Export {
     /// The node's folder; it may be served meanwhile
     #[arg(value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Export this entry and what is below it [default: every naming context]
+    /// Export this entry and its subordinates [default: every naming context]
     pub base: Option<String>,
-    /// Write to FILE, or with `-` to standard output, as without this; names ending in .gz or .zst
-    /// are compressed
+    /// Write to FILE (`-`: standard output, the default); a FILE ending in .gz or .zst is
+    /// compressed
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Compress, whatever the file is called, also to standard output
+    /// Compression, whatever the name of the file, also for standard output
     #[arg(long, value_enum, value_name = "HOW")]
     pub compress: Option<Compress>,
-    /// Only entries that match
+    /// Only entries that match this filter
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<String>,
     /// Only these attributes (`*`: all user attributes, `+`: all operational ones)
@@ -183,8 +184,8 @@ pub struct Export {
     /// What to write
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: ExportFormat,
-    /// Leave out entries of a damaged database that cannot be read, and what is below them, instead
-    /// of ending with the first; each is named, and the exit status is 1
+    /// Leave out unreadable entries of a damaged database, and their subordinates, instead of
+    /// ending at the first one; the command names each and ends with exit status 1
     #[arg(long)]
     pub salvage: bool,
     /// Instead of entries, LDIF of the changes made after this position or time (such as
@@ -230,21 +231,21 @@ pub struct Generate {
     /// What to write
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: GenerateFormat,
-    /// What --format filters asks for [default: equality]
+    /// Kind of the filters that --format filters writes [default: equality]
     #[arg(long, value_enum, value_name = "KIND")]
     pub filter_kind: Option<FilterKind>,
-    /// Whose values --format filters and logins are made of [default: the naming attribute]
+    /// Attribute whose values --format filters and logins writes [default: the naming attribute]
     #[arg(long, value_name = "ATTRIBUTE")]
     pub attribute: Option<String>,
-    /// The seed of the random values: the same seed gives the same entries
+    /// The seed of the random values: equal seeds give equal entries
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Count as SLAMD does: all `<sequential>` tags of one attribute of a template share a counter
     #[arg(long)]
     pub slamd_compat: bool,
     /// Read values given as URLs of local files (`jpegPhoto:< file:photos/ada.jpg`). Without this
-    /// they are refused: whoever wrote the template would choose which files of this machine are
-    /// read
+    /// option they are refused, because the author of the template could choose any file of this
+    /// machine
     #[arg(long)]
     pub file_urls: bool,
     /// The ordinal of the first entry to write, from 0

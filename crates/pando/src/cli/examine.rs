@@ -1,4 +1,4 @@
-//! Examining any LDAP server, as typed: `bench`, `conformance`.
+//! Arguments of the subcommands `bench` and `conformance`.
 
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct Bench {
     /// The password of --bind-dn: the first line of FILE (`-`: standard input)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub bind_password_file: Option<PathBuf>,
-    /// Connections
+    /// Number of connections
     #[arg(short, long, value_name = "N", default_value_t = 32)]
     pub connections: usize,
     /// Requests in flight on each connection; binds are never pipelined
@@ -28,7 +28,7 @@ pub struct Bench {
     /// Announce N responses, at most --pipeline, with every Nth request (queue length control)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub queue_length: u32,
-    /// Client threads
+    /// Number of client threads
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
     /// Operations each second over all connections (open loop) [default: as fast as answers come]
@@ -61,7 +61,7 @@ pub struct Bench {
         default_value = "1.1"
     )]
     pub attributes: Vec<String>,
-    /// Entries that every search must return; `any` checks nothing
+    /// Number of entries that every search must return; `any`: not checked
     #[arg(long, value_name = "N", default_value = "1")]
     pub expect_entries: String,
     /// The entry that bind, compare, modify, add, delete and modify-dn work on
@@ -73,13 +73,13 @@ pub struct Bench {
     /// The value that compare asserts and modify writes
     #[arg(long, value_name = "VALUE", default_value = "[random:11]")]
     pub value: String,
-    /// What every compare must answer
+    /// Answer that every compare must give
     #[arg(long, value_name = "BOOL")]
     pub expect_compare: Option<bool>,
     /// The password that bind and auth use
     #[arg(long, value_name = "PASSWORD", default_value = "password")]
     pub password: String,
-    /// Lines of DN, tab, password that bind uses at random
+    /// File with lines of DN, tab, password, which bind uses at random
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub binds_file: Option<PathBuf>,
     /// An attribute of the entries that add adds: NAME=VALUE; may be given more than once
@@ -119,7 +119,7 @@ pub struct Bench {
 pub enum BenchScope {
     /// The entry itself
     Base,
-    /// Its children
+    /// Its immediate subordinates
     One,
     /// Its subtree
     Sub,
@@ -130,7 +130,7 @@ pub enum BenchScope {
 #[command(
     after_help = "The clauses work below an entry of their own, ou=conformance-…, that is \
     removed at the end.\nWithout -D, clauses that write are left out.\n\
-    Exit status: 0 nothing failed, 1 something did, 2 wrong usage."
+    Exit status: 0 no clause failed, 1 a clause failed, 2 wrong usage."
 )]
 pub struct Conformance {
     /// The server: ldap://HOST:PORT or ldaps://HOST:PORT
@@ -139,7 +139,7 @@ pub struct Conformance {
     /// Bind as DN, which must have the right to write below the base
     #[arg(short = 'D', long, value_name = "DN")]
     pub bind_dn: Option<String>,
-    /// The password of --bind-dn; others on this machine can see it, so rather use -y
+    /// The password of --bind-dn; other users of this machine can see it, so prefer -y
     #[arg(short = 'w', long, value_name = "PASSWORD", requires = "bind_dn")]
     pub bind_password: Option<String>,
     /// The password of --bind-dn: the first line of FILE (`-`: standard input)
@@ -149,7 +149,8 @@ pub struct Conformance {
     /// Work below this entry [default: the server's first naming context]
     #[arg(short, long, value_name = "DN")]
     pub base: Option<String>,
-    /// Only clauses whose names start with this, such as rfc4511 or rfc4511-4.5; may be repeated
+    /// Run only clauses whose names begin with START, such as rfc4511 or rfc4511-4.5; may be
+    /// repeated
     #[arg(long, value_name = "START", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Print the names and texts of the clauses and run nothing
@@ -158,14 +159,14 @@ pub struct Conformance {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Also name what was not offered
+    /// Also name clauses about features that the server does not offer
     #[arg(short, long)]
     pub verbose: bool,
-    /// Take a control, extended operation or feature for supported though the server does not
-    /// announce it; may be repeated
+    /// Assume that the server supports this control, extended operation or feature, though it does
+    /// not announce it; may be repeated
     #[arg(long, value_name = "OID", value_delimiter = ',')]
     pub assume: Vec<String>,
-    /// Clauses at a time
+    /// Number of clauses that run at a time
     #[arg(short, long, value_name = "N", default_value_t = 4)]
     pub threads: usize,
     /// Begin no clause later than this many seconds after the start

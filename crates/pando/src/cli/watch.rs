@@ -12,7 +12,7 @@ pub enum Report {
     Json,
 }
 
-/// A server elsewhere, and as whom to ask it.
+/// A server on any machine, and the identity to bind as.
 #[derive(Debug, Args)]
 pub struct Remote {
     /// The server: ldap://HOST:PORT or ldaps://HOST:PORT
@@ -42,10 +42,10 @@ pub struct Remote {
 /// `pando status`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Of a folder that is served, the figures are those of the serving process; of one \
-    that is not, what the database tells. With --url and --bind-dn they are those of that server, \
-    without --bind-dn only whether it answers.\n\
-    Exit status: 0 it serves, 1 failed, 2 wrong usage, 3 nobody serves the folder, or the server \
+    after_help = "The figures are those of the process that serves the folder; if none does, \
+    figures of the database. With --url and --bind-dn they are those of that server, \
+    without --bind-dn only whether the server answers.\n\
+    Exit status: 0 served, 1 failed, 2 wrong usage, 3 no process serves the folder, or the server \
     at the URL does not answer."
 )]
 pub struct Status {
@@ -64,8 +64,8 @@ pub struct Status {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The search is carried out by the process that serves the folder, or by the \
-    server at --url; of a folder that nobody serves, by this command. What it finds is counted, \
-    not sent.\n\
+    server at --url; if no process serves the folder, by this command. Found entries are counted, \
+    not printed.\n\
     Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
 pub struct Explain {
@@ -86,7 +86,7 @@ pub struct Explain {
         allow_hyphen_values = true
     )]
     pub sort: Vec<String>,
-    /// Explain the first page of so many entries
+    /// Explain the first page of a paged search, with this number of entries
     #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u32).range(1..))]
     pub page: Option<u32>,
     /// A server elsewhere
@@ -102,10 +102,10 @@ pub struct Explain {
 pub enum ExplainScope {
     /// The entry itself
     Base,
-    /// Its children
+    /// Its immediate subordinates
     One,
     /// Its subtree
     Sub,
-    /// Its subtree without itself
+    /// All its subordinates
     Children,
 }
