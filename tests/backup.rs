@@ -383,7 +383,7 @@ fn what_a_killed_verification_left_goes_with_the_next_backup() {
     pando
         .run_on_node(&["backup"], &[&text(&folder.join("second"))])
         .expect(0)
-        .says("removed: who made it is gone");
+        .says("removed: the process that wrote it has ended");
     assert_eq!(names(&folder), ["first", "second"]);
 }
 

@@ -152,7 +152,9 @@ fn a_backup_grows_by_increments_and_restores_to_any_moment() {
     let at_first = pando.export();
     pando.run_on_node(&["backup"], &[&backup]).expect(0);
     let incremental = || pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
-    incremental().expect(0).says("nothing has changed since");
+    incremental()
+        .expect(0)
+        .says("no change since the last increment");
     change(&pando);
     let between = pando.export();
     let added = incremental().expect(0);
@@ -433,7 +435,9 @@ fn a_manifest_without_digests_takes_increments() {
     let old: Vec<&str> = lines.filter(|it| !it.starts_with("digest = ")).collect();
     assert_eq!(old.len() + 2, manifest.lines().count(), "{manifest}");
     fs::write(folder.join("manifest.toml"), old.join("\n")).expect("written");
-    incremental().expect(0).says("nothing has changed since");
+    incremental()
+        .expect(0)
+        .says("no change since the last increment");
     add(&pando, "second", 2);
     incremental().expect(0);
     assert_eq!(restored(&pando, &backup, "restored", &[]), pando.export());

@@ -170,7 +170,7 @@ fn an_import_says_that_there_is_no_space() {
     for said in [
         "no space left on ",
         "node/data",
-        "the database is as it was",
+        "the database is unchanged",
     ] {
         assert!(answer.err.contains(said), "{}", answer.err);
     }
@@ -195,13 +195,13 @@ fn an_import_without_room_is_refused_before_it_begins() {
     refused
         .expect(1)
         .says("node/data: the import needs about 2")
-        .says("nothing was begun");
+        .says("the import was not begun");
     let people: String = (0..12_000)
         .map(|number| kit::ldif::print(&large(number)))
         .collect();
     let file = pando.folder.write("people.ldif", people);
     let refused = pando.run_on_node(&["import"], &[&file.to_string_lossy()]);
-    refused.expect(1).says("nothing was begun");
+    refused.expect(1).says("the import was not begun");
     pando.assert_clean();
 }
 

@@ -92,7 +92,7 @@ fn reload_tells_what_has_changed_and_what_waits() {
     drop(pando.client());
     set(&pando, "[threads]\nserving = 3\n");
     pando.stop();
-    reload(&pando).expect(1).says("nobody serves the node");
+    reload(&pando).expect(1).says("no process serves the node");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn indexes_are_proposed_for_dear_searches() {
         .run_on_node(&["import"], &[&file.to_string_lossy()])
         .expect(0);
     let answer = pando.run_on_node(&["index", "advise"], &[]);
-    one_line(answer, 1, &["nobody serves"]);
+    one_line(answer, 1, &["no process serves"]);
     pando.serve();
     let none = pando.run_on_node(&["index", "advise"], &[]).expect(0);
     assert!(none.out.contains("no expensive searches"), "{}", none.out);

@@ -73,7 +73,7 @@ fn prepare(to: &Path, bytes: u64) -> Result<(), Problem> {
 fn remove_stale(within: &Path) {
     for path in remove_stale_verifications(within) {
         note(format_args!(
-            "{} removed: who made it is gone",
+            "{} removed: the process that wrote it has ended",
             path.display()
         ));
     }
@@ -111,7 +111,7 @@ fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
     room::require_beside_others(backup, bytes, "increment")?;
     let started = Instant::now();
     let Some(added) = watched(0, "", |meter| source.extend(backup, meter))? else {
-        note("nothing has changed since");
+        note("no change since the last increment");
         return say(backup.display());
     };
     note(format_args!(

@@ -134,7 +134,7 @@ impl Channel {
         let last = answers.last().map(Vec::as_slice).unwrap_or_default();
         let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
         result_of(message.response)
-            .ok_or_else(|| Problem::failed("the server's last answer is no result"))
+            .ok_or_else(|| Problem::failed("the server's last response has no result code"))
     }
 
     /// The first visible value of an attribute of one entry; `None` if there is none.
@@ -212,7 +212,7 @@ impl Channel {
         let id = message.id;
         match result_of(message.response) {
             Some(result) => Ok((id, result)),
-            None => Err(Problem::failed("the server's answer is no result")),
+            None => Err(Problem::failed("the server's response has no result code")),
         }
     }
 }

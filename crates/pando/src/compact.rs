@@ -33,7 +33,7 @@ pub fn compact(it: &Compact) -> Result<(), Problem> {
             watch(channel)
         }
         None if it.cancel => Err(Problem::failed(
-            "nobody serves the node, so it is not being compacted by a server",
+            "no process serves the node, so no server is compacting it",
         )),
         None => alone(it.dir.as_deref().unwrap_or(Path::new("."))),
     }
@@ -119,7 +119,7 @@ fn tell(shown: &Shown, started: Instant) -> Result<(), Problem> {
                 number("pandoCompactionAfter"),
             )
         }
-        "cancelled" => Err(Problem::failed("given up; the database is as it was")),
+        "cancelled" => Err(Problem::failed("cancelled; the database is unchanged")),
         failed => Err(Problem::failed(failed)),
     }
 }

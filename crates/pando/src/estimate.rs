@@ -78,10 +78,12 @@ pub fn require_room(data: &Path, entries: u64) -> Result<(), Problem> {
         HumanBytes(free)
     );
     if entries / LEAST_PART > free {
-        return Err(Problem::failed(format_args!("{said}; nothing was begun")));
+        return Err(Problem::failed(format_args!(
+            "{said}; the import was not begun"
+        )));
     }
     note(format_args!(
-        "pando: {said}; it goes on as far as there is room"
+        "pando: {said}; the import continues until the disk is full"
     ));
     Ok(())
 }

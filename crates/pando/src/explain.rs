@@ -45,7 +45,9 @@ pub fn explain(it: &Explain) -> Result<(), Problem> {
     let last = answers.last().map(Vec::as_slice).unwrap_or_default();
     let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
     let Response::SearchDone(result) = &message.response else {
-        return Err(Problem::failed("the server's last answer is no result"));
+        return Err(Problem::failed(
+            "the server's last response has no result code",
+        ));
     };
     let control = message.controls.iter().find(|it| it.oid == oid::EXPLAIN);
     let Some(value) = control.and_then(|it| it.value) else {

@@ -207,7 +207,7 @@ fn no_space(data: &Path, needed: Option<u64>) -> Problem {
         false => "make room, or sort elsewhere with --temporary, and import again",
     };
     Problem::failed(format_args!(
-        "no space left on {}, {needed}; {way_out}; the database is as it was",
+        "no space left on {}, {needed}; {way_out}; the database is unchanged",
         data.display()
     ))
 }

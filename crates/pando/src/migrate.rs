@@ -238,7 +238,7 @@ impl Job<'_> {
         let file = state::path(self.dir());
         match state {
             None if !empty => Err(Trouble::refused(format!(
-                "{}: the node has entries that no migration put there; use an empty one",
+                "{}: the node has entries that are not from a migration; use an empty node",
                 self.dir().display()
             ))),
             Some(known) if known.from != self.old.url => Err(Trouble::refused(format!(
@@ -288,7 +288,7 @@ impl Job<'_> {
         match found.trouble {
             Some(Trouble::Lost(text)) => {
                 return Err(Trouble::Lost(format!(
-                    "{text}; a copy is whole or not at all: nothing was changed, try again"
+                    "{text}; a copy is all or nothing: nothing was changed, try again"
                 )));
             }
             Some(trouble) => return Err(trouble),

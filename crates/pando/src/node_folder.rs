@@ -31,7 +31,7 @@ fn no_node(dir: &Path, error: &std::io::Error) -> Problem {
             "{shown}: no node here; make one with `pando init {shown} --suffix …`"
         )),
         ErrorKind::PermissionDenied => Problem::failed(format_args!(
-            "{shown}: {error}; run this as the user whose node it is"
+            "{shown}: {error}; run this command as the owner of the folder"
         )),
         _ => Problem::file(dir, error),
     }
@@ -56,7 +56,7 @@ mod tests {
         };
         assert_eq!(
             said(ErrorKind::PermissionDenied),
-            "/srv/node: permission denied; run this as the user whose node it is"
+            "/srv/node: permission denied; run this command as the owner of the folder"
         );
         for missing in [ErrorKind::NotFound, ErrorKind::NotADirectory] {
             assert!(said(missing).starts_with("/srv/node: no node here; make one with"));

@@ -9,7 +9,7 @@ use protocol::{ExtendedRequest, Request, Response, ResponseMessage, ResultCode, 
 pub fn reload(it: &Reload) -> Result<(), Problem> {
     let Some(mut channel) = Channel::served(&it.dir)? else {
         return Err(Problem::failed(format_args!(
-            "{}: nobody serves the node; its settings are read when it is served",
+            "{}: no process serves the node; the next start reads its settings",
             it.dir.display()
         )));
     };

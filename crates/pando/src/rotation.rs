@@ -35,7 +35,7 @@ impl Rotation<'_> {
             }
             // Without file locks backups are made unlocked.
             Err(TryLockError::Error(error)) => note(format_args!(
-                "{}: {error}: nothing keeps a second backup out meanwhile",
+                "{}: {error}: a second backup at the same time is not prevented",
                 path.display()
             )),
         }

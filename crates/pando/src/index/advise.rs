@@ -38,7 +38,7 @@ pub fn advise(dir: &Path, format: Report) -> Result<(), Problem> {
     let data = data_folder(dir)?;
     let Some(mut channel) = Channel::served(dir)? else {
         return Err(Problem::failed(format_args!(
-            "{}: nobody serves it; expensive searches are remembered by the process that serves, \
+            "{}: no process serves it; expensive searches are remembered by the serving process, \
              as long as it does",
             dir.display()
         )));

@@ -277,7 +277,7 @@ impl Applier {
                 };
                 self.reject(
                     &gone,
-                    "deleted on the old server, but something lies below it",
+                    "deleted on the old server, but the entry has subordinates on the node",
                 )?;
             }
         }
@@ -290,7 +290,7 @@ impl Applier {
             return match self.here.is_empty(base)? {
                 true => Ok(()),
                 false => Err(Trouble::refused(format!(
-                    "{base}: the old server shows no entry of it; nothing is deleted here"
+                    "{base}: the old server returned no entry of this base; no entry is deleted here"
                 ))),
             };
         }
@@ -422,7 +422,7 @@ impl Applier {
         }
         let Some(renamed) = self.here.read(dn)? else {
             return Ok(Done::Later(
-                "it has been renamed by somebody else".to_owned(),
+                "another client has renamed the entry".to_owned(),
             ));
         };
         self.adjust(&renamed, wanted)

@@ -90,7 +90,7 @@ impl Copy {
                 Ok(Step::End) if requests.is_empty() => return Ok(None),
                 Ok(Step::End) => break,
                 Err(trouble) => {
-                    let text = "the old server does not give everything".to_owned();
+                    let text = "the old server does not return all entries".to_owned();
                     self.find(|it| it.trouble = Some(trouble));
                     return Err(Failure::Input(text));
                 }

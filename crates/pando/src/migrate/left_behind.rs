@@ -35,7 +35,7 @@ const OVERLAYS: [(&str, &str); 7] = [
     ("memberof", "memberOf is computed here"),
     (
         "refint",
-        "references to deleted and renamed entries are kept right here",
+        "Pando updates references to deleted and renamed entries",
     ),
     ("unique", "set up a rule: docs/guides/rules.md"),
     (

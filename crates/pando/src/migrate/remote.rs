@@ -182,7 +182,7 @@ impl Remote {
         match found.into_iter().next_back() {
             Some(entry) if result.code == ResultCode::SUCCESS => Ok(entry),
             None if result.code == ResultCode::SUCCESS => Err(Trouble::refused(format!(
-                "{}: \"{dn}\" is not shown to this name",
+                "{}: the bind name may not read \"{dn}\"",
                 self.url
             ))),
             _ => Err(explain(&result, dn, &self.who)),

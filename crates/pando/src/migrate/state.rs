@@ -77,7 +77,10 @@ impl State {
     fn print(&self) -> Vec<u8> {
         let writer = LdifWriter::new(0);
         let mut out = Vec::new();
-        writer.put_comment(&mut out, "where `pando migrate` stands; see its guide");
+        writer.put_comment(
+            &mut out,
+            "progress of `pando migrate`; see docs/guides/migrate.md",
+        );
         for (base, cookie) in &self.bases {
             writer.put_dn(&mut out, base);
             writer.put_value(&mut out, "from", self.from.as_bytes());

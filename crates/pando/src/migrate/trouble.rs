@@ -60,8 +60,8 @@ pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
         ResultCode::SIZE_LIMIT_EXCEEDED
         | ResultCode::TIME_LIMIT_EXCEEDED
         | ResultCode::ADMIN_LIMIT_EXCEEDED => format!(
-            "{base}: {name}{said}: the old server does not give everything to {who}; allow it \
-             there with `limits dn.exact=\"{who}\" size=unlimited time=unlimited` (olcLimits), or \
+            "{base}: {name}{said}: the old server does not return all entries to {who}; allow \
+             it there with `limits dn.exact=\"{who}\" size=unlimited time=unlimited` (olcLimits), or \
              bind as its rootdn"
         ),
         ResultCode::UNAVAILABLE_CRITICAL_EXTENSION => format!("{base}: {NO_SYNC}"),
@@ -70,8 +70,8 @@ pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
         ),
         // slapd's answer to a cookie from its future: it has been restored from a backup.
         ResultCode::UNWILLING_TO_PERFORM if result.diagnostic.contains("newer") => format!(
-            "{base}: {name}{said}: the old server is older than what was copied from it; begin \
-             again with a new node"
+            "{base}: {name}{said}: the old server's state is older than the copy; begin again \
+             with a new node"
         ),
         ResultCode::INSUFFICIENT_ACCESS_RIGHTS | ResultCode::INVALID_CREDENTIALS => {
             format!("{base}: {name}{said}: bind with -D as a name that may read everything")
