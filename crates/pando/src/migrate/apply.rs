@@ -290,7 +290,7 @@ impl Applier {
             return match self.here.is_empty(base)? {
                 true => Ok(()),
                 false => Err(Trouble::refused(format!(
-                    "{base}: the old server returned no entry of this base; no entry is deleted here"
+                    "{base}: the old server returned no entry; no entry is deleted here"
                 ))),
             };
         }
