@@ -285,7 +285,7 @@ impl<'a> Controls<'a> {
         once(&mut self.position, Some(asked), "position")
     }
 
-    /// Tells a write's reply which response controls the client asked for.
+    /// Sets in a write's reply which response controls the client asked for.
     pub fn ask(&self, reply: &mut Reply) {
         reply.policy = self.password_policy;
         reply.position = self.position.is_some();

@@ -58,7 +58,7 @@ fn entries(template: &Template, from: u64, attributes: usize) -> Option<Vec<Vec<
     end.is_ok().then_some(made)
 }
 
-/// Value patterns: a text without brackets stands for itself.
+/// Value patterns: a text without brackets is its own value.
 pub fn pattern(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -102,7 +102,7 @@ fn make_run(generator: &Generator, from: u64, to: u64, wanted: &Wanted, pieces: 
         Ok(()) => encoder.finish(),
         Err(Stop::Unwanted) => false,
         Err(Stop::Impossible(error)) => {
-            // If the writer is gone as well, no one reads the error.
+            // If the writer has ended as well, no thread reads the error.
             let _ = pieces.send(Err(error));
             false
         }

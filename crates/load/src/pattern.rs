@@ -192,7 +192,7 @@ impl Pattern {
         })
     }
 
-    /// Returns this pattern with sequences of its own, which start anew.
+    /// Returns this pattern with sequences of its own, which start at their first values.
     pub(crate) fn fork(mut self) -> Pattern {
         for part in &mut self.parts {
             if let Part::Number { order, .. } | Part::Line { order, .. } = part

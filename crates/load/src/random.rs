@@ -2,7 +2,7 @@
 //!
 //! One multiplication per eight bytes (the wyrand step). Not for secrets.
 
-/// A generator with 64 bits of state; a copy continues the same sequence.
+/// A generator with 64 bits of state; a copy continues the sequence of the original.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random {
     state: u64,

@@ -5,7 +5,7 @@
 //! resolves names and counts, `generate.rs` makes entries, `expand.rs` their values.
 //!
 //! Invariants:
-//! - entries stand in depth-first order, so a parent always precedes its children;
+//! - entries are in depth-first order, so a superior always precedes its subordinates;
 //! - an entry depends on (seed, template, ordinals on its path) and on no entry made before it, so
 //!   any range can be made again by any number of threads.
 

@@ -4,7 +4,7 @@ use directory::Failure;
 use protocol::{DecodeError, LdapResult};
 use std::fmt::{Display, Formatter};
 
-/// Reason why a local client has not returned what it was asked for.
+/// Reason why a call of a local client returned no answer.
 #[derive(Debug)]
 pub enum LocalError {
     /// The directory has no worker for the client.

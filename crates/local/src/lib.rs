@@ -10,8 +10,8 @@
 //! Invariants:
 //! - no snapshot is held between two calls;
 //! - the client waits for completions only, and for each no longer than its patience;
-//! - after an operation that was not waited for, the client is closed: a late bind would change the
-//!   subject of later requests.
+//! - after an operation that did not end within the client's patience, the client is closed: a late
+//!   bind would change the subject of later requests.
 
 mod answer;
 mod error;
@@ -88,7 +88,7 @@ impl LocalCall {
         self.responses
     }
 
-    /// The search that goes on to follow the directory. `None` for other requests, and once the
+    /// The search that stays to follow the directory. `None` for other requests, and after the
     /// search was taken.
     pub fn take_watch(&mut self) -> Option<Watch> {
         match std::mem::replace(&mut self.flow, Flow::Done) {

@@ -355,7 +355,7 @@ impl Offline {
     fn open(data: &Path) -> Result<Offline, Problem> {
         let directory = Directory::open(data, &Options::default()).map_err(Problem::failed)?;
         // A user who may open the folder may administer the node. The writer runs in this process,
-        // and a write takes the time that it takes.
+        // so a write has no time limit.
         let client = LocalClient::as_owner(&directory, Duration::MAX);
         let client = client.inspect_err(|_| directory.shutdown());
         Ok(Offline {

@@ -6,7 +6,7 @@ use crate::node_folder::data_folder;
 use crate::report::{Problem, note, say};
 use protocol::counted;
 
-/// Runs the check; exit status 1 when something disagrees.
+/// Runs the check; exit status 1 if it finds a problem.
 pub fn check(it: &Check) -> Result<(), Problem> {
     let data = data_folder(&it.dir)?;
     let report = match Channel::is_served(&it.dir) {

@@ -97,7 +97,8 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     report(&it.dir, &imported, &rejects, started)
 }
 
-/// Path of a new file for rejected entries. Those of an earlier import may still be needed.
+/// Path of a new file for rejected entries. The rejected entries of an earlier import may still be
+/// needed.
 fn rejects_file(it: &Import, data: &Path) -> Result<PathBuf, Problem> {
     let resumed = it.resume.then(|| interrupted_rejects(data)).flatten();
     match (&it.rejects, resumed) {

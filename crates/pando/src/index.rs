@@ -64,7 +64,7 @@ fn drop_from(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Proble
     replace(&mut channel, &found.name, &encode_kinds(left))
 }
 
-/// Changes the mark of the definition, so that the index is built anew.
+/// Changes `pandoIndexRebuild` in the definition, so that the index is rebuilt.
 fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
     let entry = existing(&mut channel, attribute)?.name;

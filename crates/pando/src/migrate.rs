@@ -184,7 +184,7 @@ impl Job<'_> {
         let known = self.known(state, &provider.bases, empty)?;
         let mut begun = false;
         for base in provider.bases.iter().filter(|_| empty) {
-            // The node was created anew and has no copied entries.
+            // The node was created again and has no copied entries.
             begun |= known.set_cookie(base, None);
         }
         known.save(self.dir()).map_err(Trouble::Refused)?;

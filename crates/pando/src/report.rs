@@ -97,7 +97,7 @@ pub fn say(text: impl Display) -> Result<(), Problem> {
     writeln!(std::io::stdout().lock(), "{text}").map_err(Problem::from)
 }
 
-/// Prints a line on standard error. If standard error is closed, the work goes on.
+/// Prints a line on standard error. Does nothing if standard error is closed.
 pub fn note(text: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

@@ -77,8 +77,8 @@ fn ask_server(
         None => Vec::new(),
     };
     let began = Instant::now();
-    // Everybody can read the root DSE. It does not need the database, so an entry is read as well,
-    // which the server may refuse to show.
+    // Everybody can read the root DSE. The root DSE does not need the database, so an entry is read
+    // as well, which the server may refuse to return.
     let version = Channel::connect(&target, "", b"").and_then(|mut it| {
         let version = version(&mut it)?;
         if let Some(context) = it.first_value("", "namingContexts")? {

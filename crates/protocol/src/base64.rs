@@ -39,8 +39,8 @@ pub fn encode_into(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Appends the bytes that `text` stands for.
 ///
-/// Strict: padding is required and the bits it leaves over must be zero, so that exactly one text
-/// stands for each value. On an error nothing is appended.
+/// Strict: padding is required and unused bits must be zero, so that each value has exactly one
+/// encoding. On an error nothing is appended.
 pub fn decode_into(out: &mut Vec<u8>, text: &[u8]) -> Result<(), TextError> {
     let (groups, partial) = text.as_chunks::<4>();
     if !partial.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - only definite lengths are read; lengths and integers need not be minimal;
-//! - what is written has minimal lengths, minimal integers and TRUE as 0xFF;
+//! - written elements have minimal lengths, minimal integers and TRUE as 0xFF;
 //! - no read leaves the slice a `Reader` was made of.
 
 mod attribute;

@@ -20,7 +20,7 @@ impl TextError {
         }
     }
 
-    /// The usual error: what was expected at byte `at` of `text`, and what is there.
+    /// The usual error: the expected and the actual text at byte `at` of `text`.
     pub(crate) fn expected(what: &str, text: &[u8], at: usize) -> TextError {
         TextError::new(at, format!("expected {what}, got {}", came(text, at)))
     }

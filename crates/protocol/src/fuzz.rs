@@ -139,7 +139,7 @@ fn owned(controls: &[Control<'_>]) -> Vec<OwnedControl> {
     controls.iter().map(Control::to_owned).collect()
 }
 
-/// Filters in binary form; those with a text form survive the way through it.
+/// Filters in binary form; a filter with a text form is unchanged after printing and parsing.
 pub fn filter(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let Ok(filter) = Filter::decode(&mut reader, FILTER_DEPTH_MAX) else {

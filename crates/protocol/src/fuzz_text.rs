@@ -70,8 +70,8 @@ pub fn url(bytes: &[u8]) {
     assert_eq!(url, again, "{text:?} printed as {printed:?}");
 }
 
-/// LDIF: a stream read in small pieces gives what slices give, cut or whole, and every record
-/// prints to itself, folded or not.
+/// LDIF: reading a stream in small pieces gives the records that reading slices gives, and every
+/// record is unchanged after printing and parsing, folded or not.
 pub fn ldif(bytes: &[u8]) {
     let whole = outcomes(bytes, 1);
     // A small buffer makes lines, line ends and blank lines come in parts.

@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! - no I/O, no clock, no dependency: bytes and text go in, values come out, and back;
-//! - decoding borrows from what it decodes, and allocates for lists only;
+//! - decoding borrows from its input, and allocates for lists only;
 //! - no input makes it panic, recurse beyond a limit passed in, or allocate more than a fixed
 //!   multiple of the input's size;
 //! - names, attribute descriptions and values stay as spelled: the schema is not known here.

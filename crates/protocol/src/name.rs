@@ -1,9 +1,9 @@
 //! Distinguished names as text (RFC 4514): read as spelled, written with the required escapes.
 //!
 //! Reading copies nothing unless a value has escapes, and allocates nothing for RDNs of one value,
-//! because every request of every client passes here. Beyond RFC 4514 it takes what older clients
-//! write (RFC 2253 §4): spaces around `,` `=` `+`, `;` as separator, quoted values, `OID.` before
-//! a numeric attribute type. What types and values mean is the schema's business.
+//! because every request of every client passes here. Beyond RFC 4514 the parser accepts the
+//! spellings of older clients (RFC 2253 §4): spaces around `,` `=` `+`, `;` as separator, quoted
+//! values, `OID.` before a numeric attribute type. The schema gives types and values their meaning.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -138,8 +138,8 @@ impl<'a> RdnValues<'a> {
     }
 }
 
-/// Appends `value` with the escapes of RFC 4514 §2.4. Bytes that are not UTF-8 become hex pairs,
-/// so the result is always text and reads back as the same bytes.
+/// Appends `value` with the escapes of RFC 4514 §2.4. Bytes that are not UTF-8 become hex pairs, so
+/// the result is always text and parses to equal bytes.
 pub fn escape_value(out: &mut String, value: &[u8]) {
     let last = value.len().saturating_sub(1);
     let mut at = 0;

@@ -143,7 +143,7 @@ pub const LANGUAGE_TAGS: &str = "1.3.6.1.4.1.4203.1.5.4";
 pub const LANGUAGE_RANGES: &str = "1.3.6.1.4.1.4203.1.5.5";
 /// Feature: the modify operation's increment (RFC 4525).
 pub const MODIFY_INCREMENT: &str = "1.3.6.1.1.14";
-/// Feature: the scope of everything below the base, without it, as OpenLDAP has it
+/// Feature: the scope of all subordinates of the base, without the base, as in OpenLDAP
 /// (draft-sermersheim-ldap-subordinate-scope).
 pub const SUBORDINATE_SCOPE: &str = "1.3.6.1.4.1.4203.666.8.1";
 /// Feature: the client may choose the identifiers of its transactions (ours: see

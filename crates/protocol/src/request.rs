@@ -1,4 +1,4 @@
-//! The requests of RFC 4511 §4.2 to §4.12 as data, and how they are read.
+//! The requests of RFC 4511 §4.2 to §4.12 as data, and their decoding.
 //!
 //! Invariant: everything borrows from the message; only lists allocate.
 
@@ -150,9 +150,9 @@ pub enum Scope {
     BaseObject = 0,
     /// The entries directly below the base.
     SingleLevel = 1,
-    /// The base and everything below it.
+    /// The base and all its subordinates.
     WholeSubtree = 2,
-    /// Everything below the base, without it (draft-sermersheim-ldap-subordinate-scope).
+    /// All subordinates of the base, without the base (draft-sermersheim-ldap-subordinate-scope).
     Subordinate = 3,
 }
 
@@ -216,7 +216,7 @@ pub struct DeleteRequest<'a> {
     pub entry: &'a str,
 }
 
-/// Asks to rename or move an entry and what is below it (RFC 4511 §4.9).
+/// Asks to rename or move an entry and its subordinates (RFC 4511 §4.9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModifyDnRequest<'a> {
     /// The entry.

@@ -92,7 +92,7 @@ result_codes! {
 }
 
 impl ResultCode {
-    /// Whether the operation did what it should: `success`, `compareTrue` and `compareFalse`.
+    /// Whether the operation succeeded: `success`, `compareTrue` and `compareFalse`.
     pub const fn is_success(self) -> bool {
         matches!(self.0, 0 | 5 | 6)
     }

@@ -365,8 +365,8 @@ fn decode(text: &str, at: usize) -> Result<String, TextError> {
         .map_err(|_| TextError::new(at + first, "expected UTF-8 in percent-encoding"))
 }
 
-/// Prints with percent-encoding of all but RFC 3986's unreserved characters and `also`, which
-/// are the reserved ones without a meaning of their own in the part at hand.
+/// Prints with percent-encoding of all but RFC 3986's unreserved characters and `also`, which are
+/// the reserved characters without a meaning in the current part.
 fn encode(f: &mut fmt::Formatter<'_>, text: &str, also: &str) -> fmt::Result {
     for byte in text.bytes() {
         let character = char::from(byte);

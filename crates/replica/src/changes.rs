@@ -39,7 +39,7 @@ const EXTENSION: &str = "changes";
 /// Whether changes are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Keeping {
-    /// As the file in the data folder says.
+    /// The value is read from the file in the data folder.
     #[default]
     AsBefore,
     /// No. Files kept before remain.

@@ -1,4 +1,4 @@
-//! The wall between a node's writer and whoever asks it for writes.
+//! The interface between a node's writer and its clients, which submit writes.
 
 use protocol::LdapResult;
 use state::execute::Done;
@@ -43,7 +43,7 @@ impl Writes {
 pub struct Submission<T> {
     /// The writes.
     pub writes: Writes,
-    /// Address of the results; `None` if nobody waits for them.
+    /// Address of the results; `None` if no client waits for them.
     pub ticket: Option<T>,
 }
 

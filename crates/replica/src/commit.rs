@@ -1,7 +1,7 @@
-//! Where writes get their place in the order.
+//! The commit log, in which writes get their place in the order.
 //!
-//! Alone, the order is the node's own queue ([`LocalLog`]). In a cluster it is a replicated log
-//! behind the same contract, and nothing else in this crate changes.
+//! On a single node, the order is that of the node's own queue ([`LocalLog`]). In a cluster it will
+//! be that of a replicated log behind this trait; no other code of this crate changes.
 
 use state::stop::Failure;
 use state::write::{Record, Unit};

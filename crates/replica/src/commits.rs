@@ -176,7 +176,7 @@ mod tests {
             commits.committed(1, version, at);
         }
         assert_eq!(commits.age_s(6, 11 * S), 10);
-        // Version 8 was not remembered, because it came too soon after 7.
+        // Version 8 is not remembered, because it was committed too soon after version 7.
         assert_eq!(commits.age_s(7, 11 * S), 8);
         assert_eq!(commits.age_s(9, 11 * S), 6);
         assert_eq!(commits.age_s(10, 11 * S), 0);

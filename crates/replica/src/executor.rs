@@ -157,7 +157,7 @@ impl Executor {
         version.unwrap_or(0)
     }
 
-    /// Orders, executes and commits the units as one record; a failure leaves everything unchanged.
+    /// Orders, executes and commits the units as one record; a failure leaves the store unchanged.
     /// If there is no room, first makes a checkpoint, which frees pinned pages, and cancels a
     /// compaction; then tries once more, because room may have become free.
     ///
@@ -198,7 +198,7 @@ impl Executor {
         }
     }
 
-    /// Makes a checkpoint of what is committed and returns when it is in force.
+    /// Makes a checkpoint of the committed state and returns when the checkpoint is in force.
     ///
     /// # Errors
     /// The errors of [`Journal::checkpoint`].

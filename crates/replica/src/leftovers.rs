@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Folder in the data folder in which an import makes the new database.
 pub const NEW_FOLDER: &str = "import";
-/// First part of the names of an import's folders for sorting, which may lie anywhere.
+/// First part of the names of an import's folders for sorting, which may be anywhere.
 pub const TEMPORARY_NAME: &str = "pando-import-";
 /// File in the folder of the new database with the path of the folder for sorting.
 pub const TEMPORARY_NOTE: &str = "temporary";
@@ -38,7 +38,7 @@ fn remove_temporary(folder: &Path) {
         return;
     }
     match std::fs::remove_dir_all(temporary) {
-        // The folder only takes space, possibly where nobody looks for it.
+        // A folder that stays only takes space, possibly on another file system.
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let folder = temporary.display();
             tracing::warn!(%folder, %error, "what an interrupted import left cannot be removed");

@@ -27,7 +27,7 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
-    /// Schedule of reading everything in search of damage; `None` for never.
+    /// Schedule of the scrub, which reads the whole database to find damage; `None` for never.
     pub scrub: Option<Scrubbing>,
     /// Numbers of entries of deleted subtrees that one record removes.
     pub reclaim_sizes: ReclaimSizes,
@@ -56,8 +56,7 @@ pub struct Replica<T> {
 /// Summary of a directory's state.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Number of entries, configuration included, with those of deleted subtrees that are still
-    /// stored.
+    /// Number of entries, including the configuration and detached entries that are still stored.
     pub entries: u64,
     /// The greatest entry id ever given.
     pub last_id: u64,
@@ -203,12 +202,12 @@ impl<T: Send + 'static> Replica<T> {
         self.compaction.shown()
     }
 
-    /// Progress of reading everything in search of damage.
+    /// Progress of the scrub.
     pub fn scrub_standing(&self) -> Standing {
         self.scrubber.standing()
     }
 
-    /// Whether reading everything is scheduled.
+    /// Whether a scrub is scheduled.
     pub fn scrubs(&self) -> bool {
         self.scrubber.is_on()
     }

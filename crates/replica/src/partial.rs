@@ -1,7 +1,7 @@
 //! Files and folders that have a temporary name, `….partial`, until they are complete and synced.
 //!
-//! Each is locked while it is made: a second process that would make the same one is refused, and
-//! one that a killed process left is recognised and removed.
+//! Each is locked while it is made: a second process that would make a file or folder of this name
+//! is refused, and a partial one of a killed process is recognised and removed.
 
 use state::stop::Failure;
 use std::fs::{self, File, TryLockError};

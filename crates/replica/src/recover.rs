@@ -127,7 +127,7 @@ fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recov
 #[derive(Debug)]
 pub struct Replayer {
     pub(crate) catalog: Catalog,
-    /// Position of the last record that changed something.
+    /// Position of the last record that changed the state.
     pub position: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Reads the whole database periodically, to find damage before somebody needs the damaged entry: a
-//! thread of low priority and limited rate.
+//! The scrub: a thread of low priority and limited rate reads the whole database periodically, to
+//! find damage before a client needs the damaged entry.
 //!
-//! Invariant: it waits without a snapshot, so it never prevents the reuse of pages, however slow it
-//! is. Damage is confirmed in a second snapshot before it is reported.
+//! Invariant: the scrub waits without a snapshot, so it never prevents the reuse of pages, however
+//! slow it is. Damage is confirmed in a second snapshot before it is reported.
 
 use crate::clock::Clock;
 use crate::failure;
@@ -27,7 +27,7 @@ const NAP_MAX: Duration = Duration::from_secs(600);
 /// Nice value of the thread.
 const NICENESS: i32 = 19;
 
-/// Schedule of reading everything.
+/// Schedule of the scrub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scrubbing {
     /// Time from the end of a round to the beginning of the next.
@@ -171,7 +171,7 @@ impl Work {
         }
     }
 
-    /// Reads everything once; `false` if the directory is being closed.
+    /// Reads the whole database once; returns `false` if the directory is being closed.
     fn round(&self) -> bool {
         let mut scrub = Scrub::default();
         self.shared.lock().standing.damages = 0;

@@ -6,7 +6,7 @@
 //! cuts, failures of the disk, clean ends. After each step the results are those that the model
 //! expects, and the digest is that of every other execution of the same records.
 //!
-//! `PANDO_SIMULATE_SEED` runs one seed, `PANDO_SIMULATE_RUNS` so many seeds from 0 on.
+//! `PANDO_SIMULATE_SEED` runs one seed, `PANDO_SIMULATE_RUNS` that number of seeds from 0 on.
 
 mod clock;
 mod content;
@@ -48,8 +48,8 @@ fn setting(name: &str) -> Option<u64> {
     Some(number.unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
-/// Runs a seed. Returns the digests by position and the steps; panics with the steps if something
-/// is wrong.
+/// Runs a seed. Returns the digests by position and the steps; panics with the steps if a result or
+/// the state is wrong.
 fn run(seed: u64) -> (BTreeMap<u64, u128>, Vec<String>) {
     let mut world = World::new(seed);
     match catch_unwind(AssertUnwindSafe(|| world.run())) {

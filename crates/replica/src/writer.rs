@@ -69,7 +69,7 @@ impl<T: Send + 'static> Writer<T> {
         self.queue.wake();
     }
 
-    /// Wakes the writer for something other than writes.
+    /// Wakes the writer for work other than writes.
     pub fn call(&self) {
         self.queue.call();
     }
@@ -79,7 +79,7 @@ impl<T: Send + 'static> Writer<T> {
         self.queue.waiting()
     }
 
-    /// Ends the thread after executing and answering everything that waits.
+    /// Ends the thread after executing and answering all waiting writes.
     pub fn stop(&self) {
         self.queue.stop();
         let thread = self
@@ -106,7 +106,7 @@ impl<C: Clients> Thread<C> {
         self.executor.end();
     }
 
-    /// Does a slice of the executor's own work, then executes and answers what was taken from the
+    /// Does a slice of the executor's own work, then executes and answers the writes taken from the
     /// queue. `call` wakes the writer.
     pub fn turn(
         &mut self,

@@ -31,7 +31,7 @@ pub struct List {
 /// The search for which a list was made.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// Fingerprint of everything that determines the list's content (`page::fingerprint`).
+    /// Fingerprint of all inputs that determine the list's content (`page::fingerprint`).
     pub fingerprint: u64,
     /// Normalised name of the subject; empty for anonymous.
     pub subject: Box<str>,
@@ -80,7 +80,7 @@ impl List {
         Ok(reader)
     }
 
-    /// Goes on to the next key; `None` behind the last.
+    /// Moves to the next key; `None` after the last.
     ///
     /// # Errors
     /// The file of the list cannot be read.
@@ -95,7 +95,7 @@ impl List {
     /// The file of the list cannot be read.
     pub fn first_from(&self, bound: &[u8]) -> Result<u32, Failure> {
         // Finds the first group whose first key is not less than `bound`: the wanted key is that
-        // one, or lies in the group before.
+        // one, or is in the group before.
         let (mut low, mut high) = (0, self.groups.len());
         while low < high {
             let middle = low.midpoint(high);

@@ -137,7 +137,7 @@ impl Hold {
         }
     }
 
-    /// An empty hold of the same connection.
+    /// An empty hold of this connection.
     pub fn beside(&self) -> Hold {
         Hold::of(&self.account)
     }

@@ -1,8 +1,8 @@
 //! Temporary storage for bytes that are collected before they can be sent: in memory while they are
 //! few, else in an unnamed file beside the database, which the system removes with the process.
 //!
-//! A slow client keeps its file for long, and the log needs the same disk. So all spools together
-//! have a limit, and leave some room on the file system.
+//! A slow client keeps its file for long, and the log needs space on the same disk. So all spools
+//! together have a limit, and leave some space of the file system free.
 
 use crate::memory::{Budget, Portion};
 use protocol::ResultCode;
@@ -178,7 +178,7 @@ pub struct Spool {
     file: Option<File>,
     /// Number of bytes in the file.
     written: u64,
-    /// The bytes behind those in the file.
+    /// The bytes that follow the bytes in the file.
     memory: Vec<u8>,
     counted: Portion,
 }

@@ -15,7 +15,7 @@ use store::{Batch, EntryId};
 pub struct Applied {
     /// Results, one for each unit.
     pub results: Vec<Done>,
-    /// Number of writes that changed something; if 0, the transaction is to be aborted.
+    /// Number of writes that changed the state; if 0, the transaction is to be aborted.
     pub changed: u32,
     /// The new catalog, if it differs; it must be published before the commit.
     pub catalog: Option<Catalog>,
@@ -35,8 +35,8 @@ pub enum Occasion {
     /// The place is not final: the change is refused if this node would have to wait for an index,
     /// or to read very many entries.
     First,
-    /// The place is final: the record was executed before, here or on another copy, whatever it
-    /// costs.
+    /// The place is final: the record was executed before, on this or another copy, so it is
+    /// executed at any cost.
     Again,
 }
 

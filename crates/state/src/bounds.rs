@@ -12,7 +12,7 @@ pub struct Bounds {
     pub renamed_entries: u32,
     /// Entries of a subtree up to which it is removed at once; other writes wait meanwhile.
     pub deleted_entries: usize,
-    /// Entries read for one change of the schema where no index tells which of them have the
+    /// Entries read for one change of the schema if no index gives the entries that have the
     /// attribute or class.
     pub examined_entries: usize,
     /// Changes that the history keeps. A follower further behind compares entries instead.

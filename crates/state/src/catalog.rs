@@ -1,6 +1,6 @@
-//! Everything but entries that operations need: schema, indexes, access rules, limits, naming
-//! contexts. A catalog is immutable; the writer publishes a new one before the commit that needs
-//! it, so that no reader meets an attribute number without a name.
+//! The catalog, the data other than entries that operations need: schema, indexes, access rules,
+//! limits, naming contexts. A catalog is immutable; the writer publishes a new one before the
+//! commit that needs it, so that no reader meets an attribute number without a name.
 
 use crate::account::Policing;
 use crate::bounds::Bounds;
@@ -19,7 +19,8 @@ pub const MONITOR_NAME: &str = "cn=monitor";
 /// Base of the configuration entries.
 pub const CONFIG_NAME: &str = "cn=config";
 
-/// Publishes a catalog read from entries. Limits come from settings, so those set last are kept.
+/// Publishes a catalog read from entries. Limits come from settings, so the limits set last are
+/// kept.
 pub fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
     in_force.rcu(|now| Catalog {
         limits: now.limits.clone(),
@@ -132,7 +133,7 @@ impl Catalog {
         self
     }
 
-    /// Returns the naming context in which a name lies; `None` if there is none.
+    /// Returns the naming context of a name; `None` if the name is in none.
     pub fn context_of(&self, name: &Name) -> Option<&NamingContext> {
         self.contexts
             .iter()

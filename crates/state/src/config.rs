@@ -328,7 +328,7 @@ fn load_proxies(
     names.collect()
 }
 
-/// `pandoSecretAttribute`: attribute types that are secret besides those of the schema.
+/// `pandoSecretAttribute`: attribute types that are secret besides the secret ones of the schema.
 fn load_secrets(
     snapshot: &Snapshot<'_>,
     schema: &Schema,

@@ -61,8 +61,8 @@ pub struct Execution<'x, 'b> {
     changed_groups: BTreeSet<EntryId>,
 }
 
-/// Attribute numbers assigned by a write. They are kept if it succeeds; a refused write must leave
-/// none behind, whatever else is in its record.
+/// Attribute numbers assigned by a write. They are kept if the write succeeds; a refused write must
+/// leave none behind, whatever other writes its record has.
 #[derive(Default)]
 struct Numbered {
     rows: Vec<DictionaryRow>,
@@ -75,8 +75,7 @@ struct Numbered {
 pub struct Noticed {
     /// The schema with every attribute number in use.
     pub schema: Schema,
-    /// Number of writes that changed something; a write that changes many entries counts once for
-    /// each.
+    /// Number of changes; a write that changes many entries counts once for each.
     pub changed: u32,
     /// Whether attribute numbers were assigned, or the first alias, referral or subentry was
     /// stored.

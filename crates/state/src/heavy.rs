@@ -1,8 +1,8 @@
 //! Refuses filters that cost too much before the first entry is looked at, or on one entry.
 //!
-//! Resolving and planning a search is not divided into slices, and asks indexes about each
-//! assertion of the filter. So a filter may have thousands of assertions that cost one lookup each,
-//! such as `(|(uid=a)(uid=b)…)`, and fewer that cost more.
+//! Resolving and planning a search is not divided into slices, and looks up each assertion of the
+//! filter in indexes. So a filter may have thousands of assertions that cost one lookup each, such
+//! as `(|(uid=a)(uid=b)…)`, and fewer that cost more.
 
 use crate::stop::Stop;
 use protocol::{Filter, ResultCode};
@@ -10,8 +10,8 @@ use protocol::{Filter, ResultCode};
 /// Maximum weight of a search's filter. An assertion of weight 1 is planned in at most a
 /// microsecond.
 const WEIGHT_MAX: usize = 16_384;
-/// Maximum number of assertions tested on one entry in one piece: those of an assertion control or
-/// of a following search.
+/// Maximum number of assertions tested on one entry in one piece: the assertions of an assertion
+/// control or of a search that stays.
 const TESTED_MAX: usize = 256;
 /// Maximum number of assertions tested on entries that are not stored: the subschema subentry has
 /// thousands of values.

@@ -28,7 +28,7 @@ const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 1 + 8 + 8 + 4;
 /// Flag of a rename: the entry had children.
 const HAD_CHILDREN: u8 = 1;
-/// Kinds of changes besides those of the protocol (draft-ietf-ldapext-psearch-03).
+/// Kinds of changes besides the kinds of the protocol (draft-ietf-ldapext-psearch-03).
 const SUBTREE_DELETED: u8 = 16;
 const RECLAIMED: u8 = 32;
 
@@ -75,7 +75,7 @@ impl Change<'_> {
 /// Details of a change that the changed directory no longer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail<'a> {
-    /// No details: the entry shows everything.
+    /// No details: the entry itself shows the change.
     None,
     /// The entry was deleted.
     Gone {
@@ -168,7 +168,7 @@ impl Recorder {
         put_text(&mut self.changes, name);
     }
 
-    /// Records that an entry was detached with everything below it.
+    /// Records that an entry was detached with all its subordinates.
     pub fn subtree_deleted(&mut self, entry: EntryId, uuid: [u8; 16], name: &str) {
         self.put_kind(SUBTREE_DELETED, entry);
         self.changes.extend_from_slice(&uuid);

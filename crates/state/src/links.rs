@@ -2,11 +2,11 @@
 //! the in-chain rule (1.2.840.113556.1.4.1941).
 //!
 //! Each assertion can be answered for one entry, by a walk up from it, or for all entries at once,
-//! by a walk down from the group. A search with few candidates does the former; for others the
-//! assertion is replaced by the set of entries for which it is true, which becomes the candidate
-//! set. The direct members of a very large group are not listed: the search reads its links as it
-//! goes. Listing may take millions of entries, so walks run in slices, and the request is repeated
-//! until they are done (`View::divide_walks`).
+//! by a walk down from the group. A search with few candidates walks up from each; in other
+//! searches the assertion is replaced by the set of entries for which it is true, which becomes the
+//! candidate set. The direct members of a very large group are not listed: the search reads its
+//! links as it goes. Listing may take millions of entries, so walks run in slices, and the request
+//! is repeated until they are done (`View::divide_walks`).
 
 use crate::stop::Stop;
 use crate::view::{Reach, View};

@@ -4,8 +4,8 @@ use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::{ResolvedRdn, TypeId};
 
-/// Values of userPassword in one entry, those with options included, and new ones in one request. A
-/// bind may verify each of them.
+/// Maximum number of values of `userPassword` in one entry, values with options included, and of
+/// new values in one request. A bind may verify each value.
 pub const VALUES_MAX: usize = 8;
 
 /// Refuses a password in a name: every client may read names, and their values are stored as

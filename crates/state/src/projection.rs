@@ -451,8 +451,8 @@ impl Projection {
     }
 }
 
-/// Appends those values of a set that have these normal forms. Matched values filters mostly ask
-/// for few values, which are looked up without reading the others.
+/// Appends the values of a set that have these normal forms. Matched values filters mostly ask for
+/// few values, which are looked up without reading the other values.
 fn write_equal(
     entry: &VisibleEntry<'_, '_>,
     set: &LinkedSet,

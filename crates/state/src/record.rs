@@ -1,7 +1,7 @@
 //! Records as bytes, for the log: everything needed to execute their writes.
 //!
 //! Attribute names are text, resolved under the schema that the database has at that position of
-//! the order, the same under which they were first resolved.
+//! the order, under which they were also first resolved.
 //!
 //! Invariants:
 //! - an encoded record decodes to equal writes;

@@ -93,7 +93,7 @@ pub fn with_name(url: &str, at: &str, below: &str, scope: Option<Scope>) -> Stri
     parsed.to_string()
 }
 
-/// Refuses with `referral` if the name lies in no naming context of this directory and
+/// Refuses with `referral` if the name is in no naming context of this directory and
 /// `pandoSuperiorReferral` is configured.
 pub fn refer_upwards(
     catalog: &Catalog,

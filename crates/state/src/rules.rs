@@ -60,8 +60,8 @@ impl Place {
 }
 
 impl Rules {
-    /// Reads the entries of the container. `indexed` tells whether a type has an equality index,
-    /// which every rule needs: without it each write would read all entries.
+    /// Reads the entries of the container. `indexed` returns whether a type has an equality index,
+    /// which every rule needs: without an index each write would read all entries.
     pub fn read(
         schema: &Schema,
         entries: &[EntryView<'_>],

@@ -4,7 +4,7 @@
 //!
 //! The check is part of executing the write, so every copy of the directory decides alike: it
 //! depends on the state alone. The limit on entries read applies only when the write is first
-//! executed, because their number depends on which indexes are complete there.
+//! executed, because that number depends on which indexes are complete on the node.
 
 use crate::apply::Occasion;
 use crate::catalog::Catalog;

@@ -18,7 +18,7 @@ pub struct VirtualAttribute {
     pub type_id: TypeId,
     /// The attribute description under which it is returned.
     pub text: String,
-    /// Whether it is operational: returned for `+` instead of `*`.
+    /// Whether the attribute is operational: returned for `+` instead of `*`.
     pub operational: bool,
     /// The values.
     pub values: Vec<Vec<u8>>,

@@ -24,8 +24,8 @@ pub struct Write {
     pub change: Change,
 }
 
-/// Controls that execution must know, as bytes and flags that mean the same wherever and whenever
-/// the write is executed.
+/// Controls that execution must know, as bytes and flags that do not depend on where and when the
+/// write is executed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Whether the subject is the administrator; with `Write::by` this decides which attributes are
@@ -208,7 +208,7 @@ impl Write {
 /// Memory of a value beside its bytes: the vector and the allocator's overhead.
 const VALUE_BYTES: usize = 40;
 
-/// Writes applied as a whole or not at all: one ordinary write, or those of a transaction.
+/// Writes applied as a whole or not at all: one ordinary write, or the writes of a transaction.
 pub type Unit<'w> = &'w [Write];
 
 /// Units that share one place in the order, with all data that execution must not look up.

@@ -45,7 +45,7 @@ fn name_of(snapshot: &Snapshot<'_>, parent: EntryId, rdn: &[u8]) -> String {
     match snapshot.stored_entry(parent) {
         Ok(Some(superior)) => {
             name.push(b',');
-            // As much of the name as can be read.
+            // The readable part of the name.
             let _ = snapshot.write_name(&superior, &mut name);
         }
         Ok(None) => {}

@@ -41,7 +41,7 @@ impl Meter {
         self.finishing.load(Ordering::Relaxed)
     }
 
-    /// Requests cancellation, which leaves everything unchanged. Work that is nearly done is
+    /// Requests cancellation, which leaves the database unchanged. Work in its last step is
     /// completed.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! Threads for slow password hashes, so that serving threads never wait for one.
 //!
 //! A hash that takes 50 ms is a cheap way to overload a server. So the queue is bounded, takes
-//! turns by client address, drops jobs that wait too long or whose client is gone, and does not
-//! delay a stop. A thread checks all that between two verifications, whose time is bounded
-//! (`policy::password`).
+//! turns by client address, drops jobs that wait too long or whose client has disconnected, and
+//! does not delay a stop. A thread checks these conditions between two verifications, whose time is
+//! bounded (`policy::password`).
 
 mod queue;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A session bound with a password that somebody else set may only change the password
+//! A session bound with a password that another identity set may only change the password
 //! (draft-behera-ldap-password-policy-11 §8.1.2.2, §8.3).
 
 use crate::account::policed;
@@ -11,7 +11,7 @@ use protocol::{ModifyRequest, Request, ResultCode, oid};
 use state::stop::{Refusal, Stop};
 use state::values;
 
-/// Refuses operations other than changing the password and those about the connection. After the
+/// Refuses operations other than changing the password and operations on the connection. After the
 /// change the session is unrestricted.
 #[cold]
 pub(crate) fn refuse_others(

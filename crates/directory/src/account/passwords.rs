@@ -11,7 +11,7 @@ use state::stop::Stop;
 use state::write::{Change, Given, Write};
 use store::EntryId;
 
-/// Refuses a password that somebody on the way could read, unless the settings allow it.
+/// Refuses a password that others on the network could read, unless the settings allow it.
 pub(crate) fn refuse_exposed(peer: &Peer) -> Result<(), Stop> {
     match peer.exposed {
         true => Stop::refuse(

@@ -1,6 +1,6 @@
 //! Password attempts, by bind or compare, on accounts with a password policy
-//! (draft-behera-ldap-password-policy-11 §8.1): the result, what the client is told, and the
-//! recorded attempt.
+//! (draft-behera-ldap-password-policy-11 §8.1): the result, the response control, and the recorded
+//! attempt.
 //!
 //! A response never waits for its record to be stored. Until then the record is merged with the
 //! account's stored state, so that parallel attempts do not get more guesses.
@@ -151,8 +151,9 @@ impl<'c> Case<'c> {
         }
     }
 
-    /// Refuses under a lock. The reason is told only if the setting allows it: it helps the user,
-    /// but also reveals to a guesser that the account exists and how many guesses are left.
+    /// Refuses under a lock. The response gives the reason only if the setting allows it: the
+    /// reason helps the user, but also reveals to an attacker that the account exists and how many
+    /// guesses are left.
     fn refuse_locked(&self) -> Judgement {
         let told = self.desk.tells_locks;
         refuse(told.then_some(PasswordPolicyError::AccountLocked))

@@ -8,7 +8,7 @@ use state::stop::Failure;
 pub type SetLimits<'s> =
     &'s dyn Fn(&LimitSettings, &[(LimitSubject<String>, Limits)]) -> Result<(), Failure>;
 
-/// The listener, asked for its connections and settings.
+/// The listener, which reports its connections and reads its settings again.
 pub trait Front: Send + Sync {
     /// The present connections.
     fn connections(&self) -> Connections;
@@ -16,7 +16,7 @@ pub trait Front: Send + Sync {
     /// Reads the settings again. Returns the names of the changed ones, as one line.
     ///
     /// # Errors
-    /// A text that says what is wrong with the settings, which are then unchanged.
+    /// A text that names the mistake in the settings, which are then unchanged.
     fn reload(&self, set_limits: SetLimits<'_>) -> Result<String, String>;
 }
 

@@ -509,7 +509,8 @@ impl<'a> Client<'a> {
         let slot = &mut self.members[member].slots[position];
         slot.id = 0;
         self.in_flight -= 1;
-        // With a fixed number of operations exactly these count, otherwise those that end in time.
+        // With a fixed number of operations exactly these count, otherwise operations that end in
+        // time.
         let counts = match self.run.budget {
             Some(_) => slot.measured || now < 0,
             None => now < self.run.duration_ns,

@@ -30,9 +30,9 @@ pub(crate) struct Member {
     pub slots: Vec<Slot>,
     /// Slots whose bind waits for the one in flight.
     pub waiting: VecDeque<usize>,
-    /// Counter that distinguishes requests of the same slot.
+    /// Counter that distinguishes requests of one slot.
     generation: i32,
-    /// Whether the member has unsent octets and stands in `Client::dirty`.
+    /// Whether the member has unsent octets and is in `Client::dirty`.
     pub dirty: bool,
 }
 

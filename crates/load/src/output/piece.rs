@@ -14,7 +14,7 @@ pub enum Format {
         fold_columns: usize,
     },
     /// Concatenated LDAPMessages, each an AddRequest (RFC 4511 §4.7). Message ids count from 1 and
-    /// begin anew after 2^31-1.
+    /// begin again after 2^31-1.
     BerMessages,
     /// Concatenated bare AddRequests.
     BerRequests,

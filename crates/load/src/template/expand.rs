@@ -12,7 +12,7 @@ use crate::random::{Random, put_uuid};
 pub(crate) enum Item {
     /// Range of the value in the frame's arena.
     Value { start: usize, end: usize },
-    /// Values of a `<loop>`, made anew at each visit from the state of the random sequence at this
+    /// Values of a `<loop>`, made again at each visit from the state of the random sequence at this
     /// line.
     Loop { line: usize, random: Random },
 }
@@ -23,7 +23,7 @@ pub(crate) struct Frame {
     pub definition: usize,
     /// Position of the entry in depth-first order.
     pub index: u64,
-    /// Position among the entries of the same run below the same parent.
+    /// Position among the entries of one run below one superior.
     pub ordinal: u64,
     /// Position among all entries of this definition; used when a line counts globally.
     pub serial: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Frame {
     /// Key of the entry's random sequence; its children's keys derive from it.
     pub key: u64,
     pub dn: String,
-    /// Octets of all values except those of loops.
+    /// Octets of all values except the values of loops.
     pub arena: Vec<u8>,
     /// Values by group of the definition; may be longer than the definition has groups.
     pub items: Vec<Vec<Item>>,

@@ -251,7 +251,7 @@ impl<'a> Attribute<'a> {
     }
 
     /// Visits the values in order. Values of a `<loop>` are made one after another, so a group of
-    /// ten million members needs no memory; another visit gives the same values.
+    /// ten million members needs no memory; another visit gives equal values.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8])) {
         let definition = &self.values.plan.definitions[self.values.frame.definition];
         let mut value = Vec::new();

@@ -55,7 +55,7 @@ pub(crate) fn lines(path: &str, options: &ParseOptions) -> Result<Arc<[Vec<u8>]>
     Ok(lines.into())
 }
 
-/// Returns the content of a file, looked for in the same places as by [`lines`].
+/// Returns the content of a file, looked for in the places where [`lines`] looks.
 pub(crate) fn octets(path: &str, options: &ParseOptions) -> Result<Vec<u8>, String> {
     let mut candidates = vec![Path::new(path).to_path_buf()];
     if Path::new(path).is_relative() && !options.folders.is_empty() {

@@ -78,8 +78,8 @@ fn flush(literal: &mut Vec<u8>, parts: &mut Vec<Part>) {
     }
 }
 
-/// Returns the position at which the bracket opened at `at` is closed; brackets of the same kind
-/// may be nested.
+/// Returns the position at which the bracket opened at `at` is closed; brackets of one kind may be
+/// nested.
 fn closing(bytes: &[u8], at: usize, open: u8) -> Result<usize, String> {
     let close = if open == b'<' { b'>' } else { b'}' };
     let mut depth = 0usize;

@@ -3,11 +3,11 @@
 //!
 //! Entries are found by `entryUUID`, so a rename is applied as a rename, with the entries below.
 //! During a refresh the old server sends entries in an order of its own: an entry that cannot be
-//! applied yet (its superior is missing, or other entries lie below it) waits until others have
-//! been applied.
+//! applied yet (its superior is missing, or it has subordinates) waits until others have been
+//! applied.
 //!
 //! Ordinary changes of different entries are sent without waiting, and become durable together. A
-//! refused one is tried again alone, with all means to resolve the conflict.
+//! refused change is tried again alone, with all means to resolve the conflict.
 
 use super::edits::edits;
 use super::entry::{Entry, Uuid, uuid_text};
@@ -446,8 +446,9 @@ impl Applier {
         Ok(())
     }
 
-    /// Handles entries below a name whose entry leaves it. Those already placed below that name
-    /// belong to the next entry of that name, and are restored then; the others move along.
+    /// Handles entries below a name whose entry leaves it. Entries already placed below that name
+    /// belong to the next entry of that name, and are restored then; the other entries move with
+    /// the entry.
     fn keep_places_below(&mut self, leaving: &Entry) -> Result<(), Trouble> {
         let Some(placed) = &mut self.placed else {
             return Ok(());

@@ -49,7 +49,7 @@ impl Entry {
             .and_then(|it| parse_uuid(it))
     }
 
-    /// Whether it has an object class by this name.
+    /// Whether the entry has an object class of this name.
     pub fn is_a(&self, class: &str) -> bool {
         self.texts("objectClass")
             .any(|it| it.eq_ignore_ascii_case(class))

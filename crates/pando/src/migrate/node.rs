@@ -18,7 +18,7 @@ const INDEXED: &str = "pandoIndexAttribute";
 /// The attribute by which entries are found.
 const IDENTIFIER: &str = "entryUUID";
 
-/// Adds a naming context for each base that lies in none.
+/// Adds a naming context for each base that is in no naming context.
 pub fn add_contexts(
     channel: &mut Channel,
     schema: &Schema,

@@ -12,11 +12,11 @@ pub struct Provider {
     pub bases: Vec<String>,
     /// The entry with the schema.
     pub subschema: String,
-    /// Whether it supports the subentries control.
+    /// Whether the old server supports the subentries control.
     pub subentries: bool,
 }
 
-/// Asks the root DSE.
+/// Reads the root DSE of the old server.
 pub fn look(remote: &mut Remote, it: &Migrate) -> Result<Provider, Trouble> {
     let wanted = ["namingContexts", "supportedControl", "subschemaSubentry"];
     let root = remote.read("", &wanted)?;

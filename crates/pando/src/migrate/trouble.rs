@@ -47,8 +47,8 @@ pub const NO_SYNC: &str = "the old server offers no content synchronisation; ena
     olcOverlay=syncprov with objectClass olcSyncProvConfig below the database in cn=config; or \
     copy without following: --plain";
 
-/// Explains the result of a search on the old server to the operator. `who` is the name bound as
-/// there.
+/// Explains the result of a search on the old server to the operator. `who` is the bind name on the
+/// old server.
 pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
     let name = result.code.name();
     let said = match result.diagnostic.as_str() {

@@ -6,13 +6,13 @@ use schema::{AttributeTypeDefinition, Definition, Schema, SchemaError};
 pub struct Accepted {
     /// The schema with all accepted definitions.
     pub schema: Schema,
-    /// Definitions with something new, each after those it refers to.
+    /// Definitions that extend the schema, each after the definitions it refers to.
     pub taken: Vec<Taken>,
     /// Indexes of the definitions that are not accepted, and the reasons.
     pub refused: Vec<(usize, SchemaError)>,
 }
 
-/// A definition with something new.
+/// A definition that extends the schema.
 pub struct Taken {
     /// Its index among the given ones.
     pub place: usize,

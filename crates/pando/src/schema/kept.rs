@@ -33,7 +33,7 @@ impl Kept {
         self.0.iter().find(|(_, it)| same(it))
     }
 
-    /// Adds definitions to those of a file; nothing if there are none.
+    /// Adds definitions to those of a file; does nothing without definitions.
     pub fn add(
         channel: &mut Channel,
         name: &str,
@@ -130,7 +130,7 @@ fn entry_name(name: &str) -> String {
     entry
 }
 
-/// The node's schema, made from what it publishes.
+/// The node's schema, made from its subschema subentry.
 pub fn published(channel: &mut Channel) -> Result<Schema, Problem> {
     let wanted = [
         DefinitionKind::Syntax,

@@ -48,7 +48,7 @@ impl Figures {
         Figures::ask_for(channel, BASE)
     }
 
-    /// Reads one entry and those below it from a server.
+    /// Reads one entry and its subordinates from a server.
     pub fn ask_for(channel: &mut Channel, base: &str) -> Result<Figures, Problem> {
         let answers = channel.call(&Request::Search(SearchRequest {
             attributes: vec!["*", "+"],

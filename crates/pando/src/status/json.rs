@@ -91,7 +91,7 @@ fn compaction(it: &Shown) -> Value {
     }
 }
 
-/// The progress of reading everything in search of damage.
+/// The progress of the scrub, which reads the whole database to find damage.
 fn scrub(it: &Shown) -> Value {
     json!({
         "state": it.text("pandoScrubState"),

@@ -1,11 +1,10 @@
-//! Attributes and their values as they stand on the wire (RFC 4511 §4.1.7).
+//! Attributes and their values in their encoded form (RFC 4511 §4.1.7).
 
 use super::{OCTET_STRING, Reader, SEQUENCE, SET, header_length, put_header, put_octets};
 use crate::DecodeError;
 
-/// The values of one attribute: the content of a SET OF OCTET STRING that has been checked.
-///
-/// Two of them are equal when they hold the same values in the same order, however encoded.
+/// The values of one attribute: the content of a SET OF OCTET STRING that has been checked. Two
+/// lists of values are equal if they have equal values in one order, however encoded.
 #[derive(Clone, Copy, Default)]
 pub struct Values<'a> {
     content: &'a [u8],

@@ -27,7 +27,7 @@ const SERVER_RESULTS: u8 = 0xA7;
 /// Identifier octet of the result code in the result of one server.
 const RESULT_CODE: u8 = 0x80;
 
-/// Servers of the same location on which a write must be.
+/// Servers of the location on which a write must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LocalLevel {
     /// No other server.

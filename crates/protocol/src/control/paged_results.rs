@@ -1,4 +1,4 @@
-//! Simple paged results (RFC 2696): the same value in the request and the response.
+//! Simple paged results (RFC 2696): requests and responses have one type of value.
 
 use super::sequence_of;
 use crate::ber::{INTEGER, OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};

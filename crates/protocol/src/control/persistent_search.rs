@@ -63,7 +63,7 @@ impl PersistentSearch {
         })
     }
 
-    /// Whether changes of this kind are asked for.
+    /// Whether the client asks for changes of this kind.
     pub const fn wants(&self, change_type: ChangeType) -> bool {
         self.change_types & change_type as u8 != 0
     }

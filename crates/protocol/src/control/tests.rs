@@ -1,4 +1,5 @@
-//! Tests of the values of controls: their bytes as the RFCs give them, and what must be refused.
+//! Tests of the values of controls: bytes from the RFCs, and malformed values, which must be
+//! refused.
 
 use super::*;
 use crate::error::Component;

@@ -42,7 +42,7 @@ impl<'a> EndTransactionRequest<'a> {
     /// Decodes the request's value.
     ///
     /// The LDAP SDK of UnboundID sends the identifier with the tag of the field that it came in
-    /// (`RESPONSE_VALUE`). Other servers do not look at that tag, so it is taken as well.
+    /// (`RESPONSE_VALUE`). Other servers ignore that tag, so this server accepts it, too.
     pub fn decode(value: &'a [u8]) -> Result<Self, DecodeError> {
         let mut parts = sequence_of(value)?;
         let commit = parts.optional(BOOLEAN)?.map_or(Ok(true), decode_boolean)?;

@@ -90,7 +90,7 @@ fn mutated(seed: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A xorshift generator: the same numbers on every run.
+/// A xorshift generator: equal numbers on every run.
 struct Random(u64);
 
 impl Random {

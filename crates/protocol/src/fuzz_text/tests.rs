@@ -1,4 +1,4 @@
-//! Each fuzz body over a small corpus and over mutations of it, always the same ones.
+//! Runs each fuzz body over a small corpus and over mutations of it, which are equal in every run.
 
 use super::*;
 
@@ -68,7 +68,8 @@ fn run(body: fn(&[u8]), corpus: &[&str]) {
     }
 }
 
-/// One to four bytes replaced, removed, doubled or put in, mostly by ones that mean something.
+/// Replaces, removes, doubles or inserts one to four bytes, mostly bytes with a meaning in the
+/// grammar.
 fn mutated(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(3) {
@@ -85,7 +86,7 @@ fn mutated(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Marsaglia's xorshift: the same mutations in every run.
+/// Marsaglia's xorshift: equal mutations in every run.
 struct Random(u64);
 
 impl Random {

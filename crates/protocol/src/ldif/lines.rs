@@ -61,7 +61,7 @@ pub fn last_boundary(text: &[u8]) -> Option<usize> {
 
 /// Number of line ends in `text`.
 pub(super) fn count_lines(text: &[u8]) -> u64 {
-    // A byte-wide counter lets the compiler compare 16 bytes at once; 255 is what it can hold.
+    // A byte-wide counter lets the compiler compare 16 bytes at once; 255 is its greatest value.
     let ends = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
     text.chunks(255).map(|part| u64::from(ends(part))).sum()
 }
@@ -110,7 +110,8 @@ impl RecordCursor {
         }
     }
 
-    /// Goes on to the end of the record at hand, or of the text. True: its end was found.
+    /// Continues to the end of the current record, or of the text. Returns whether the end of the
+    /// record was found.
     pub(super) fn skip_record(&mut self, text: &[u8], at_end: bool) -> bool {
         let end = self.find_end(text, at_end);
         self.scanned = end.map_or(self.scanned, |(_, after)| after);
@@ -203,7 +204,7 @@ fn is_version_one(line: &[u8]) -> bool {
         && parts.next().is_some_and(|value| value.trim_ascii() == b"1")
 }
 
-/// Lines as they stand in the text, without their ends.
+/// Lines of the text, folded as there, without their line ends.
 struct PhysicalLines<'a>(&'a [u8]);
 
 impl<'a> Iterator for PhysicalLines<'a> {
@@ -450,7 +451,7 @@ impl Span {
     }
 }
 
-/// Length of the attribute description before the colon; the error says what is wrong with it.
+/// Length of the attribute description before the colon; the error names the mistake.
 fn description_length(line: &[u8]) -> Result<usize, String> {
     let length = line
         .iter()
@@ -467,7 +468,7 @@ fn description_length(line: &[u8]) -> Result<usize, String> {
     }
 }
 
-/// RFC 4512 §2.5, and what options and macros of other directories use.
+/// RFC 4512 §2.5, and characters in options and macros of other directory servers.
 pub(super) fn is_description_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b';' | b'.' | b'_' | b'=')
 }

@@ -35,7 +35,7 @@ impl<R: BufRead> LdifReader<R> {
         LdifReader::with_scratch(source, LdifScratch::new())
     }
 
-    /// Reads records from `source`; `scratch` says what happens to values given by URL.
+    /// Reads records from `source`; `scratch` decides whether values given by URL are read.
     pub fn with_scratch(source: R, scratch: LdifScratch) -> LdifReader<R> {
         LdifReader {
             source,

@@ -83,9 +83,8 @@ impl<'a> LdifRecord<'a> {
     }
 }
 
-/// Reads the text of one record, of which line `first_line` is the first.
-///
-/// Values that stand in the text as they are borrow from it, decoded ones from `scratch`.
+/// Reads the text of one record, of which line `first_line` is the first. Values that need no
+/// decoding borrow from the text, decoded values from `scratch`.
 pub fn parse_record<'a>(
     text: &'a [u8],
     first_line: u64,
@@ -216,7 +215,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An error at the next line: what was expected there, and what it is.
+    /// An error at the next line: the expected text, and the line itself.
     pub(super) fn expected(&self, what: &str) -> LdifError {
         let (line, came) = match self.peek() {
             None => (self.last_line, "the end of the record".to_owned()),

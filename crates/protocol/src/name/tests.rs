@@ -57,7 +57,7 @@ fn empty_names() {
     assert_eq!(shown("cn=,dc=x"), "cn= , dc=x");
 }
 
-/// RFC 2253 §4 and what clients are seen to write.
+/// Spellings of RFC 2253 §4 and of clients.
 #[test]
 fn leniencies() {
     assert_eq!(shown(" cn = a b  , dc = x "), "cn=a b , dc=x");

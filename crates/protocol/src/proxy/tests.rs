@@ -1,4 +1,4 @@
-//! Headers as proxies send them, whole and in pieces, and what is none.
+//! Headers of proxies, whole and in pieces, and bytes that are no header.
 
 use super::*;
 

@@ -89,7 +89,7 @@ impl<'a> SearchHead<'a> {
         })
     }
 
-    /// Reads what follows the filter: the attributes to return.
+    /// Reads the attributes to return, which follow the filter.
     #[inline(always)]
     pub(crate) fn close(parts: &mut Reader<'a>) -> Result<Vec<&'a str>, DecodeError> {
         let attributes = attribute_selection(parts)?;

@@ -1,4 +1,5 @@
-//! Tests of requests: bytes as other implementations send them, and what must be refused.
+//! Tests of requests: bytes as other implementations send them, and malformed requests, which must
+//! be refused.
 
 use super::*;
 use crate::ber::{OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};

@@ -26,7 +26,7 @@ pub enum Response<'a> {
     SearchEntry {
         /// The entry's name.
         name: &'a str,
-        /// Its attributes, as far as asked for and allowed.
+        /// The entry's attributes, as far as asked for and allowed.
         attributes: Vec<PartialAttribute<'a>>,
     },
     /// URLs of where to continue a search (RFC 4511 §4.5.3).

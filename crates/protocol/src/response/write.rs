@@ -295,7 +295,7 @@ fn close_up(out: &mut Vec<u8>, mark: &EntryMark) {
         (mark.operation, tag::SEARCH_ENTRY, operation, name),
         (mark.attributes, SEQUENCE, list, list),
     ] {
-        // to <= at, because no header grows: what is overwritten has been moved before.
+        // to <= at, because no header grows: the overwritten bytes have been moved before.
         let header = header_length(length);
         if let Some(octet) = out.get_mut(to) {
             *octet = tag;

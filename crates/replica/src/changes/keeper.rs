@@ -64,8 +64,8 @@ impl Keeper {
         }))
     }
 
-    /// Like [`open`](Self::open), for a database that goes back to a checkpoint: changes kept of
-    /// later records are cut off, and kept again when the records are executed again.
+    /// Like [`open`](Self::open), for a database that goes back to a checkpoint: kept changes of
+    /// later records are cut off, and are kept again when these records are executed again.
     pub fn open_at_checkpoint(data: &Path, position: u64) -> Result<Option<Keeper>, Failure> {
         let folder = folder(data);
         cut_after(&folder, position)

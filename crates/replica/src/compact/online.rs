@@ -313,7 +313,7 @@ impl Pace {
     }
 }
 
-/// Checks that the copy has the same rows as the snapshot it was made from.
+/// Checks that the copy and the snapshot it was made from have equal rows.
 fn compare(mut original: Reader, folder: &Path, compaction: &Compaction) -> Result<(), Failure> {
     compaction.show(|shown| {
         shown.stage = Stage::Compares;

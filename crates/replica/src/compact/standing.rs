@@ -70,7 +70,7 @@ pub struct Shown {
 pub(crate) enum Verdict {
     /// The copy is in use.
     Replaced(Retired),
-    /// The copy lacks something that takes long, such as an index.
+    /// The copy lacks data that take long to make, such as an index.
     Again(Box<Ready>),
     Failed(Failure),
 }

@@ -1,4 +1,4 @@
-//! A second replica: executes the same records later, with its own progress of index builds.
+//! A second replica: executes the first one's records later, with its own progress of index builds.
 
 use super::BOUNDS;
 use super::log::Ordered;

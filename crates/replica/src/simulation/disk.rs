@@ -1,6 +1,6 @@
 //! A disk that loses power: writes to the log and to the checkpoint count as durable after their
-//! sync, pages of the database after the sync of a checkpoint. What was not synced survives page by
-//! page, as the seed says.
+//! sync, pages of the database after the sync of a checkpoint. After a power cut the seed decides
+//! for each unsynced page whether it has its old or its new content.
 
 use super::events::{Event, Events};
 use super::random::Random;
@@ -16,7 +16,7 @@ use store::{DATABASE_FILE, Disk, private};
 const PAGE_BYTES: usize = 4096;
 /// Bytes of the database file that name its log: synced before the first checkpoint.
 const MARK: std::ops::Range<usize> = 2048..2064;
-/// The file that tells of a database that was not closed.
+/// Name of the file whose existence shows that the database was not closed.
 const CHECKPOINT_FILE: &str = "checkpoint";
 const LOG_FOLDER: &str = "log";
 
@@ -244,7 +244,8 @@ impl Disk for SimulatedDisk {
 }
 
 impl Image {
-    /// Writes into an empty folder what survives: of each unsynced page its old or its new content.
+    /// Writes the surviving files into an empty folder: each unsynced page with its old or its new
+    /// content.
     pub fn survive(mut self, folder: &Path, random: &mut Random) {
         self.mix_database(random);
         self.tear_writes(random);
@@ -285,7 +286,7 @@ impl Image {
 
     fn tear_writes(&mut self, random: &mut Random) {
         let share = *random.pick(&[0, 50, 100]);
-        // Last write first: what was there before the first one is written last.
+        // Last write first, so that the content before the first write is restored last.
         for write in self.pending.iter().rev() {
             let mut files = self.files.iter_mut();
             let Some((_, _, content)) = files.find(|it| it.1 == write.inode) else {

@@ -34,7 +34,7 @@ pub(super) enum Event {
     Cut,
 }
 
-/// The events that nobody has read yet.
+/// The events that were not read yet.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Events(Arc<Mutex<Vec<Event>>>);
 

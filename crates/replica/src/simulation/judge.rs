@@ -55,7 +55,7 @@ impl Judge {
         }
     }
 
-    /// Checks what happened.
+    /// Checks results and state after a step.
     pub fn hear(&mut self, events: Vec<Event>, schema: &Schema, conditions: Conditions) {
         let mut events = events.into_iter();
         while let Some(event) = events.next() {
@@ -209,7 +209,7 @@ impl Judge {
             Ended::Committed | Ended::Unordered => false,
         });
         self.maybe = under_way.map(|it| it.after);
-        // What the state would have become, if the record survived.
+        // The state after the record, if the record survived.
         if let (Some(Event::Committed { position, digest }), Some(_)) = (next, &self.maybe) {
             self.digests.insert(position, digest);
         }

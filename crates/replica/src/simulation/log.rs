@@ -1,5 +1,5 @@
-//! A commit log that refuses, delays and keeps records under the seed. It stands where the
-//! replicated log of a cluster will be.
+//! A commit log that refuses, delays and keeps records under the seed. It takes the place of a
+//! cluster's replicated log.
 
 use super::clock::SimulatedClock;
 use super::events::{Event, Events};
@@ -53,8 +53,7 @@ impl Ordered {
         found.map(|it| it.1.clone())
     }
 
-    /// A node begins anew at a position: drops the records after it, and troubles that have not
-    /// happened.
+    /// Restarts the log at a position: drops the records after it, and planned failures.
     pub fn recovered(&self, position: u64) {
         let mut state = self.lock();
         state.records.retain(|it| it.0 <= position);

@@ -119,7 +119,8 @@ impl Model {
             Change::Modify(changes) => self.modify(&name, changes, at).into(),
             Change::Delete => self.delete(&name, write, at).into(),
             Change::Rename(renaming) => self.rename(&name, write, renaming, at).into(),
-            // Work left by earlier writes, which nobody sees, and the state of accounts.
+            // The remaining work of earlier writes, which no search shows, and the state of
+            // accounts.
             Change::Reclaim(_) => Verdict {
                 reasons: vec![ResultCode::NO_SUCH_OBJECT],
                 unsure: true,
@@ -210,7 +211,7 @@ impl Model {
             added.get_mut(SINGLE_VALUED),
             entry.attributes.get(SINGLE_VALUED),
         ) {
-            // Values that the entry had when the rule came stay.
+            // Values that the entry had when the rule was added stay.
             now.retain(|it| !before.contains(it));
         }
         if numbered && self.is_held(name, &added) {
@@ -363,7 +364,7 @@ impl Model {
     }
 
     /// Whether entries share a value that the rule lets only one entry have: they had it before the
-    /// rule came.
+    /// rule was added.
     pub fn shares_values(&self) -> bool {
         let mut entries = self.entries.iter();
         entries.any(|(name, entry)| self.is_held(name, &entry.attributes))

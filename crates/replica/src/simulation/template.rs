@@ -64,7 +64,7 @@ impl Template {
     }
 }
 
-/// Adds two units and a password policy for everybody.
+/// Adds two organizational units and a default password policy.
 fn fill(store: &Store, clock: &SimulatedClock) {
     let mut replayer = Replayer::new(store).expect("a catalog");
     let policy = format!("cn=policy,{BASE}");

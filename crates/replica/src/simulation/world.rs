@@ -34,7 +34,7 @@ pub(super) struct World {
     judge: Judge,
     /// Dynamic entries whose end has come, and the second in which this was seen.
     late: BTreeMap<String, u64>,
-    /// The steps so far, for whoever reads of a failure.
+    /// The steps so far, printed with a failure.
     pub steps: Vec<String>,
 }
 
@@ -256,7 +256,7 @@ impl World {
         self.around.ordered.trouble(trouble);
     }
 
-    /// Entries and history of the node are those of the model.
+    /// Entries and history of the node must equal those of the model.
     fn compare(&mut self) {
         self.note("compare".to_owned());
         let catalog = self.node().catalog.load_full();
@@ -374,7 +374,7 @@ impl World {
         self.hear();
     }
 
-    /// Lets all work be done and compares everything with everything.
+    /// Lets the node do all its remaining work, and compares node, copy and model.
     fn finish(&mut self) {
         self.note("finish".to_owned());
         self.around.ordered.calm();
@@ -407,7 +407,7 @@ impl World {
         self.require_sound(copy.folder.path());
     }
 
-    /// A check finds nothing but what the model knows.
+    /// A check finds only the problems that the model predicts.
     fn require_sound(&self, folder: &Path) {
         let report = check::check(folder).expect("checked");
         let shared = |it: &String| it.contains("share the value");
@@ -425,8 +425,8 @@ fn standing(snapshot: &Snapshot<'_>) -> (u64, u128) {
     (position, snapshot.digest().expect("readable"))
 }
 
-/// A hash of each table but those of indexes, whose rows may be laid out otherwise by another order
-/// of building; a check compares them with the entries.
+/// A hash of each table but those of indexes, whose rows depend on the order of building; a check
+/// compares them with the entries.
 fn tables(snapshot: &Snapshot<'_>) -> Vec<(&'static str, u128)> {
     let mut tables = snapshot.table_hashes().expect("readable");
     tables.retain(|it| !["index", "posting", "order", "count"].contains(&it.0));

@@ -1,9 +1,9 @@
-//! Results of password checks on their way into the order, as small writes whose result nobody
+//! Results of password checks on their way into the order, as small writes whose result no client
 //! waits for.
 //!
 //! Attempts on one entry that are added while the writer is busy become one write. A thread that
-//! judges an account merges the attempts that its snapshot may lack, and adds its own before
-//! another judges.
+//! applies a password policy merges the attempts that its snapshot may lack, and adds its own
+//! attempt before another thread applies the policy.
 //!
 //! Invariant: all attempts have different times, in ascending order.
 

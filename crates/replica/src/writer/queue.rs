@@ -18,7 +18,7 @@ struct State<T> {
     stopping: bool,
     /// Whether the writer sleeps, so that the next submission must wake it.
     sleeping: bool,
-    /// Whether the writer is wanted for something other than writes.
+    /// Whether the writer was woken for work other than writes.
     called: bool,
 }
 
@@ -56,7 +56,7 @@ impl<T> Queue<T> {
         self.wake_sleeping(&mut state);
     }
 
-    /// Wakes the writer for something other than writes.
+    /// Wakes the writer for work other than writes.
     pub fn call(&self) {
         let mut state = self.lock();
         state.called = true;
@@ -73,7 +73,7 @@ impl<T> Queue<T> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes everything that waits. Returns nothing at once if `work_left`, and after `due_in`;
+    /// Takes all waiting writes. Returns an empty list at once if `work_left`, and after `due_in`;
     /// `None` when the thread is to end.
     pub fn take(&self, work_left: bool, due_in: Option<Duration>) -> Option<Vec<Submission<T>>> {
         let mut state = self.lock();

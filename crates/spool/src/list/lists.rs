@@ -27,7 +27,7 @@ pub struct Lists {
 /// Conditions for finding a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// Fingerprint of everything that determines the list's content.
+    /// Fingerprint of all inputs that determine the list's content.
     pub fingerprint: u64,
     /// The schema that gives the sort keys their meaning.
     pub schema: &'a schema::Schema,

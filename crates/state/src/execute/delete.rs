@@ -63,7 +63,7 @@ impl Execution<'_, '_> {
             let Some(below) = self.below(id, bounded)? else {
                 return self.detach(id, (parent, row));
             };
-            // In reverse order, so that no entry is deleted before those below it.
+            // In reverse order, so that no entry is deleted before its subordinates.
             for doomed in below.iter().rev() {
                 self.remove(doomed.id, doomed.parent, &doomed.row)?;
             }

@@ -190,7 +190,7 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Applies changes to the draft in order; `numbers` are those of their attributes.
+/// Applies changes to the draft in order; `numbers` are the numbers of their attributes.
 fn apply_all<'e>(
     given: &Given<'_, '_>,
     draft: &mut Draft<'e>,

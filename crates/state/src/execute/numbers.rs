@@ -121,7 +121,8 @@ impl<'x> Execution<'x, '_> {
     }
 
     /// Returns the next number in the rule's ranges that was never given and that no entry holds,
-    /// with the counters to store: that of its range, and those of used-up ranges before it.
+    /// with the counters to store: the counter of its range, and the counters of used-up ranges
+    /// before it.
     fn next_number(
         &self,
         rule: &Numbers,

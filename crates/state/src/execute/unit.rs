@@ -1,8 +1,8 @@
 //! Execution of a unit: one write, or the writes of a transaction, all or none.
 //!
 //! One write needs no savepoint, because a refused write changes nothing. In a transaction a write
-//! depends on those before it and cannot be checked before they are applied, so they are applied
-//! below a savepoint, which is rolled back if one is refused.
+//! depends on earlier writes and cannot be checked before these are applied, so all are applied
+//! after a savepoint, to which execution rolls back if one is refused.
 
 use super::{Execution, GivenNumber};
 use crate::stop::Stop;

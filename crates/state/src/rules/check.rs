@@ -11,7 +11,7 @@ use protocol::Filter;
 use schema::KnownAttribute;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope, Snapshot};
 
-/// Looks up every value of every rule, and reports those with two holders to `problem`.
+/// Looks up every value of every rule, and reports values with two holders to `problem`.
 ///
 /// # Errors
 /// The database cannot be read.

@@ -44,11 +44,11 @@ pub struct Restored {
 }
 
 /// Restores a backup into a data folder without a database: executes its increments, then the
-/// changes kept in the folder `kept`, up to a moment. Everything is compared with the manifest.
+/// changes kept in the folder `kept`, up to a moment. All files are compared with the manifest.
 ///
 /// # Errors
 /// A file cannot be read or written; [`Failure::Input`] if the backup is damaged or later than the
-/// moment, or changes are missing; [`Failure::Cancelled`]. Nothing is left behind.
+/// moment, or changes are missing; [`Failure::Cancelled`]. No file is left behind.
 pub fn restore(
     backup: &Path,
     kept: Option<&Path>,
@@ -67,7 +67,7 @@ pub fn restore(
 /// in the backup; empty if there are none.
 ///
 /// # Errors
-/// The errors of [`restore`]; the stream goes on behind the backup.
+/// The errors of [`restore`]; also if the stream has bytes after the backup.
 pub fn restore_stream(
     stream: BackupStream<'_, impl Read>,
     kept: Option<&Path>,

@@ -92,7 +92,8 @@ impl End {
         let mut content = vec![0; length as usize];
         from.read_exact(&mut content).map_err(ended)?;
         let end = End::parse(&content).ok_or_else(other)?;
-        // One more byte proves that the stream goes on; the length of the rest is unknown.
+        // One more byte proves that the stream does not end here; the length of the rest is
+        // unknown.
         let more = io::copy(&mut from.take(1), &mut io::sink());
         match more.map_err(file(name))? {
             0 => Ok(end),

@@ -134,7 +134,7 @@ impl Contexts {
         self.with(|state| state.known.iter().map(|it| it.name.clone()).collect())
     }
 
-    /// Whether a name lies in a context that has entries.
+    /// Whether a name is in a naming context that has entries.
     pub fn is_open(&self, name: &Name) -> bool {
         self.with(|state| {
             state
@@ -182,7 +182,7 @@ impl Contexts {
         })
     }
 
-    /// The reason for rejecting an entry of this name, which lies in no context.
+    /// The reason for rejecting an entry of this name, which is in no naming context.
     pub fn missing(&self, dn: &str) -> String {
         let wanted = suffix_of(dn);
         self.with(|state| {

@@ -30,8 +30,7 @@ pub struct Imported {
     pub broken: Vec<String>,
     /// Naming contexts added to the configuration.
     pub contexts: Vec<String>,
-    /// Naming contexts that rejected entries lie in and the configuration lacks; a limited number
-    /// of them.
+    /// Naming contexts of rejected entries that the configuration lacks; a limited number of them.
     pub missing_contexts: Vec<MissingContext>,
     /// Names of attribute types of the database that look like secrets and are not marked as such.
     pub look_alikes: Vec<String>,

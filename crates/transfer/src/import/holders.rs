@@ -185,7 +185,7 @@ impl<'p> Holders<'p> {
     }
 
     /// Counts numbers held by imported entries as given, as far as they directly follow a range's
-    /// counter. The next number stays the same, and is found without testing each.
+    /// counter. The next number does not change, but is found without testing each number.
     pub fn count_held(&mut self, schema: &Schema) {
         for rule in 0..self.rulebook.numbers_count() {
             let numbers = self.rulebook.numbers(rule);

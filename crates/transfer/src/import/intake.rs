@@ -19,7 +19,7 @@ pub(super) struct Intake<'s> {
     state: Mutex<State>,
 }
 
-/// Source of tasks, and counters of those taken.
+/// Source of tasks, and counters of the tasks taken.
 struct State {
     /// First id of the old database that is not read yet.
     next_stored: u64,

@@ -47,7 +47,7 @@ impl Known {
         Ok(())
     }
 
-    /// Looks up the names of members, sorted: neighbours are in the same pages.
+    /// Looks up the names of members in sorted order, because neighbouring names are in one page.
     pub fn look_up_all(
         &mut self,
         snapshot: &Snapshot<'_>,

@@ -37,7 +37,7 @@ pub(super) struct Resolved<'d> {
     pub rdn: ResolvedRdn,
     /// The RDN as spelled.
     pub spelled: &'d str,
-    /// Whether the superior is known to lie in an open naming context.
+    /// Whether the superior is known to be in an open naming context.
     pub covered: bool,
 }
 

@@ -190,7 +190,7 @@ fn sequence(
     sequencer.end()
 }
 
-/// Writes a checkpoint of everything done.
+/// Writes a checkpoint of all completed work.
 fn checkpoint(
     shared: &Shared<'_>,
     pause: &Pause,
@@ -215,8 +215,8 @@ fn checkpoint(
     Ok(())
 }
 
-/// Writes the rows of the whole database, and everything that has to be sorted. `stamps` is the
-/// number of stamps used.
+/// Writes the rows of the whole database, and all collected rows that have to be sorted. `stamps`
+/// is the number of stamps used.
 fn finish<'o>(
     shared: &Shared<'_>,
     mut sequencer: Sequencer<'_, 'o>,

@@ -176,7 +176,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
         self.replaceable.insert(name, (id, EntryId::ROOT));
     }
 
-    /// Appends entries whose superior came later, and rejects those still without one.
+    /// Appends entries whose superior was read later, and rejects entries still without a superior.
     pub fn end(&mut self) -> Result<(), Failure> {
         // Each pass finds superiors that the previous one appended.
         for pass in 1.. {

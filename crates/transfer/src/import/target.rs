@@ -105,7 +105,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Sets the position of the state, unless `cancelled` is set. The history begins anew, because
+    /// Sets the position of the state, unless `cancelled` is set. The history begins again, because
     /// followers cannot get an import change by change.
     pub fn end(self, position: u64, cancelled: Arc<AtomicBool>) -> Result<Written<'s>, Failure> {
         match self {
@@ -124,7 +124,7 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Syncs everything; returns the target's state for resuming.
+    /// Syncs all files; returns the target's state for resuming.
     pub fn checkpoint(&mut self) -> Result<Vec<u8>, store::Error> {
         match self {
             Target::New(loader) => loader.checkpoint(),

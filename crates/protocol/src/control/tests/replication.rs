@@ -1,4 +1,4 @@
-//! Tests of what tells where a write stands, and on how many servers.
+//! Tests of the controls for the position of a write and for the number of servers that have it.
 
 use super::*;
 

@@ -20,7 +20,7 @@ fn group(number: usize) -> String {
 }
 
 impl Copies {
-    /// A directory with groups that all have the same members, only some of which exist.
+    /// A directory with groups that all have equal members, only some of which exist.
     fn crowded(keep: bool) -> Copies {
         let mut copies = Copies::new();
         copies.units();

@@ -271,8 +271,8 @@ impl<'s> Prospects<'s> {
         }
     }
 
-    /// Checks, for the first entry below a superior, that it lies in a naming context, and that the
-    /// context has a base entry.
+    /// Checks, for the first entry below a superior, that the entry is in a naming context, and
+    /// that the context has a base entry.
     #[cold]
     fn enter_context(&mut self, resolved: &Resolved<'_>, read: &Read<'_>) -> Result<(), Refused> {
         let plan = self.shared.plan;
