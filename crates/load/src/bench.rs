@@ -145,7 +145,7 @@ impl JobKind {
 pub enum Scope {
     /// The base entry.
     Base,
-    /// The children of the base.
+    /// The immediate subordinates of the base.
     One,
     /// The base and all its subordinates.
     Subtree,
@@ -182,7 +182,7 @@ pub enum AddSource {
         generator: Generator,
         /// Number of the first entry.
         from: u64,
-        /// Number behind the last entry.
+        /// Number after that of the last entry.
         to: u64,
     },
 }

@@ -49,9 +49,9 @@ pub struct Attribute {
 pub struct Intermediate {
     /// OID of its kind; `None` if it has none.
     pub name: Option<String>,
-    /// Its value, in a form that the OID defines; `None` if it has none.
+    /// Value of the response, in a form that the OID defines; `None` if it has none.
     pub value: Option<Vec<u8>>,
-    /// Its controls.
+    /// Controls of the response.
     pub controls: Vec<OwnedControl>,
 }
 

@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-/// Runs the job and prints the report; exit status 1 when an answer was not as expected.
+/// Runs the job and prints the report; exit status 1 if a response was not as expected.
 pub fn bench(it: &Bench) -> Result<(), Problem> {
     let options = options(it)?;
     let live = std::io::stderr().is_terminal();

@@ -156,8 +156,8 @@ impl Channel {
                     let values = attributes.iter().flat_map(|it| it.values);
                     all.extend(values.map(|it| String::from_utf8_lossy(it).into_owned()));
                 }
-                // A server that hides the entry answers normally; one that cannot answer is in
-                // trouble.
+                // A server that hides the entry answers normally; a server that cannot answer has a
+                // problem.
                 Response::SearchDone(result) if is_trouble(result.code) => {
                     return Err(refused(&result));
                 }
@@ -172,7 +172,7 @@ impl Channel {
         self.call_with(request, &[])
     }
 
-    /// Like [`call`](Self::call), with controls.
+    /// Like [`call`](Self::call), for a request with controls.
     pub fn call_with(
         &mut self,
         request: &Request<'_>,
@@ -244,7 +244,7 @@ pub fn refused(result: &LdapResult) -> Problem {
     }
 }
 
-/// The entry that a request names; empty if it names none.
+/// DN of the entry that a request names; empty if the request names none.
 fn subject<'r>(request: &Request<'r>) -> &'r str {
     match request {
         Request::Bind(it) => it.name,
@@ -257,7 +257,7 @@ fn subject<'r>(request: &Request<'r>) -> &'r str {
     }
 }
 
-/// Whether a result code means that the server is in trouble.
+/// Whether a result code means that the server has a problem.
 fn is_trouble(code: ResultCode) -> bool {
     matches!(
         code,

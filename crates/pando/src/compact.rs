@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// Interval between queries of the server's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Entry of the monitor that shows it.
+/// Entry of the monitor that shows the progress.
 const SHOWN_AT: &str = "cn=Compaction,cn=monitor";
 
 /// Compacts the database of a node.
@@ -39,7 +39,7 @@ pub fn compact(it: &Compact) -> Result<(), Problem> {
     }
 }
 
-/// Connects to the server; `None` if there is none.
+/// Connects to the node's server; `None` if the node is not served.
 fn served(it: &Compact) -> Result<Option<Channel>, Problem> {
     let remote = &it.remote;
     let Some(url) = &remote.url else {

@@ -73,7 +73,7 @@ pub fn generate(it: &Generate) -> Result<(), Problem> {
                     Ok(written) => written,
                     Err(panic) => std::panic::resume_unwind(panic),
                 });
-                // All threads are waited for; the first problem is reported.
+                // Waits for all threads and reports the first problem.
                 written.collect::<Vec<_>>().into_iter().collect()
             })
         }
@@ -82,7 +82,7 @@ pub fn generate(it: &Generate) -> Result<(), Problem> {
     done
 }
 
-/// Data of the output to write.
+/// Kind of the output.
 struct Job {
     generator: Generator,
     /// Attribute whose values are listed.
@@ -227,7 +227,7 @@ pub struct Interrupts {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Makes [`Interrupts`].
+/// Returns an [`Interrupts`] that calls `act`.
 pub fn interrupted(act: impl Fn() + Send + 'static) -> Result<Interrupts, Problem> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let handle = signals.handle();

@@ -1,4 +1,4 @@
-//! Sizes of memory as people write them.
+//! Sizes of memory as text, such as `512M`.
 
 /// Bytes from a text such as `512M`, `4G` or `1000000`.
 pub fn size(text: &str) -> Result<u64, String> {

@@ -17,7 +17,7 @@ const REDRAW: Duration = Duration::from_millis(200);
 /// Interval of plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Progress of a work.
+/// Progress of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Standing {
     /// Number of entries done.
@@ -28,7 +28,7 @@ pub struct Standing {
     pub done: u64,
     /// Total number of units; `None` if unknown.
     pub total: Option<u64>,
-    /// Whether only work without measure is left.
+    /// Whether only work of unknown length is left.
     pub finishing: bool,
 }
 

@@ -73,7 +73,8 @@ impl Target {
             match TcpStream::connect_timeout(&address, CONNECT_PATIENCE) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    // Detects, eventually, a server that disappeared without closing.
+                    // Keepalive detects, after a time, a server that disappeared without closing
+                    // the connection.
                     rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
                     return self.encrypted(bare, stream);
                 }

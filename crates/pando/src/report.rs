@@ -11,11 +11,11 @@ use std::process::ExitCode;
 pub enum Problem {
     /// The command line is invalid: exit status 2.
     Usage(String),
-    /// The work failed: exit status 1.
+    /// The command failed: exit status 1.
     Failed(String),
     /// The problem is reported already: exit status 1.
     Reported,
-    /// There is no server to ask, and that is reported: exit status 3.
+    /// No server serves the node or answers, and that is reported: exit status 3.
     NotServed,
     /// The reader of the output has closed it, which is no failure.
     OutputClosed,
@@ -27,13 +27,13 @@ impl Problem {
         Problem::Usage(text.to_string())
     }
 
-    /// A problem with the work.
+    /// A problem other than a wrong command line.
     pub fn failed(text: impl Display) -> Problem {
         Problem::Failed(text.to_string())
     }
 
-    /// The problem for a failed work. A closed output is a failure if the output is useful only as
-    /// a whole.
+    /// The problem for a failure. A closed output is a failure if the output is useful only as a
+    /// whole.
     pub fn of(failure: Failure) -> Problem {
         match failure {
             Failure::File { source, .. } if source.kind() == ErrorKind::BrokenPipe => {

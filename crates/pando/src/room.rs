@@ -5,7 +5,7 @@ use indicatif::HumanBytes;
 use std::io;
 use std::path::Path;
 
-/// Bytes left free on a file system with a database, whose server needs room to continue.
+/// Bytes left free on a file system with a database, whose server needs space to continue.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Refuses if there is too little room for a new file beside a database.

@@ -14,7 +14,7 @@ const LOCK_FILE: &str = "pando-backup.lock";
 /// A backup being made in a rotation.
 pub struct Rotation<'r> {
     folder: &'r Path,
-    /// The lock.
+    /// The lock file, locked.
     _file: File,
 }
 

@@ -32,10 +32,10 @@ pub fn refuse_terminal(what: &str) -> Result<(), Problem> {
 pub struct StandardInput(File);
 
 impl StandardInput {
-    /// Its name in errors.
+    /// Name of the input in errors.
     pub const NAME: &'static str = "standard input";
 
-    /// Opens it; refuses a terminal.
+    /// Opens standard input; refuses a terminal.
     pub fn open(expected: &str) -> Result<StandardInput, Problem> {
         let input = io::stdin();
         if input.is_terminal() {
@@ -48,7 +48,7 @@ impl StandardInput {
         Ok(StandardInput(File::from(input?)))
     }
 
-    /// A reader of it that stops when the work is cancelled.
+    /// A reader of standard input that stops when the work is cancelled.
     pub fn heeding<'i>(&'i self, meter: &'i Meter) -> impl Read + 'i {
         Heeding {
             input: &self.0,
@@ -71,7 +71,7 @@ impl Read for Heeding<'_> {
             let mut waited = [PollFd::new(self.input, PollFlags::IN)];
             match poll(&mut waited, Some(&LOOK)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                // Ready: files always are, and so is an ended stream.
+                // Files, and streams that have ended, are always ready.
                 Ok(_) => return self.input.read(buffer),
                 Err(error) => return Err(error.into()),
             }

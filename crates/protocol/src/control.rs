@@ -67,7 +67,7 @@ pub struct Control<'a> {
     pub oid: &'a str,
     /// Whether the operation must be refused when the control is not recognised.
     pub critical: bool,
-    /// Its argument, in a form the OID defines.
+    /// Value of the control, in a form that the OID defines; `None` if it has none.
     pub value: Option<&'a [u8]>,
 }
 
@@ -78,7 +78,7 @@ pub struct OwnedControl {
     pub oid: Cow<'static, str>,
     /// Whether the operation must be refused when the control is not recognised.
     pub critical: bool,
-    /// Its argument, in a form the OID defines.
+    /// Value of the control, in a form that the OID defines; `None` if it has none.
     pub value: Option<Vec<u8>>,
 }
 

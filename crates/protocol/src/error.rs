@@ -48,14 +48,14 @@ pub enum DecodeError {
         /// Maximum number of elements.
         limit: u32,
     },
-    /// Bytes follow behind the end of the grammar.
+    /// Bytes follow after the end of the grammar.
     TrailingBytes {
         /// Number of bytes.
         count: u32,
     },
     /// An INTEGER or ENUMERATED of no octets or more than eight.
     IntegerLength {
-        /// Its number of content octets.
+        /// Number of content octets.
         octets: u32,
     },
     /// An integer outside the range its type allows.
@@ -67,7 +67,7 @@ pub enum DecodeError {
     },
     /// A BOOLEAN whose content is not exactly one octet.
     BooleanLength {
-        /// Its number of content octets.
+        /// Number of content octets.
         octets: u32,
     },
     /// An element that must be empty has content.
@@ -76,7 +76,7 @@ pub enum DecodeError {
     NotUtf8,
     /// A request's or response's operation is not known.
     UnknownOperation {
-        /// Its identifier octet.
+        /// Identifier octet of the operation.
         tag: u8,
     },
     /// A CHOICE has an alternative that is not known, where ignoring it would change the meaning.
@@ -109,7 +109,7 @@ pub enum DecodeError {
     MatchingInNames,
     /// An `entryUUID` that does not have 16 octets.
     UuidLength {
-        /// Its number of octets.
+        /// Number of octets of the value.
         octets: u32,
     },
 }

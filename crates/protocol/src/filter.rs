@@ -41,11 +41,11 @@ pub mod tag {
 /// A condition on entries, with attributes and values as spelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter<'a> {
-    /// All of them; the empty list is true (RFC 4526).
+    /// True if all parts are; the empty list is true (RFC 4526).
     And(Vec<Filter<'a>>),
     /// At least one of them; the empty list is false (RFC 4526).
     Or(Vec<Filter<'a>>),
-    /// Not this one.
+    /// True if this part is false.
     Not(Box<Filter<'a>>),
     /// Some value equals this one.
     Equality {

@@ -98,7 +98,7 @@ impl<'t> Parser<'t> {
         result
     }
 
-    /// Skips the operator; returns the levels left below it.
+    /// Skips the operator; returns the number of levels that may be nested below it.
     fn deeper(&mut self, depth: u8) -> Result<u8, TextError> {
         self.count_filter()?;
         let Some(depth) = depth.checked_sub(1) else {

@@ -22,7 +22,7 @@ pub struct Name<'a> {
 pub struct Rdn<'a> {
     /// The RDN as it stood in the text, without spaces around it.
     pub spelled: &'a str,
-    /// Its attribute values, at least one.
+    /// Attribute values of the RDN, at least one.
     pub values: RdnValues<'a>,
 }
 
@@ -192,7 +192,7 @@ pub fn dn_form(dn: &str) -> String {
     forms.join(",")
 }
 
-/// False only for an RDN without any of the forms that are for reading only.
+/// `false` only for an RDN without any of the spellings that are accepted but not written.
 fn may_be_loose(rdn: &[u8]) -> bool {
     let is_odd = |pair: &[u8]| {
         matches!(

@@ -163,9 +163,9 @@ pub enum DerefAliases {
     Never = 0,
     /// In the entries below the base, not for the base.
     InSearching = 1,
-    /// For the base only.
+    /// Aliases are dereferenced for the base only.
     FindingBaseObject = 2,
-    /// Both.
+    /// Aliases are dereferenced for the base and below it.
     Always = 3,
 }
 
@@ -205,7 +205,7 @@ pub enum ChangeOperation {
 pub struct AddRequest<'a> {
     /// The new entry's name.
     pub entry: &'a str,
-    /// Its attributes; each has at least one value.
+    /// Attributes of the new entry; each has at least one value.
     pub attributes: Vec<PartialAttribute<'a>>,
 }
 
@@ -221,11 +221,11 @@ pub struct DeleteRequest<'a> {
 pub struct ModifyDnRequest<'a> {
     /// The entry.
     pub entry: &'a str,
-    /// Its new RDN.
+    /// New RDN of the entry.
     pub new_rdn: &'a str,
     /// Whether the old RDN's values leave the entry.
     pub delete_old_rdn: bool,
-    /// The new parent; `None` keeps the present one.
+    /// New superior of the entry; `None` keeps the present one.
     pub new_superior: Option<&'a str>,
 }
 
@@ -245,7 +245,7 @@ pub struct CompareRequest<'a> {
 pub struct ExtendedRequest<'a> {
     /// The operation's OID.
     pub name: &'a str,
-    /// Its argument, in a form the OID defines.
+    /// Value of the operation, in a form that the OID defines; `None` if it has none.
     pub value: Option<&'a [u8]>,
 }
 

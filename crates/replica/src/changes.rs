@@ -42,9 +42,9 @@ pub enum Keeping {
     /// The value is read from the file in the data folder.
     #[default]
     AsBefore,
-    /// No. Files kept before remain.
+    /// Changes are not kept. Files kept before remain.
     Off,
-    /// Up to this many bytes; beyond it the oldest files are removed.
+    /// Changes are kept up to this many bytes; beyond it the oldest files are removed.
     Bytes(u64),
 }
 

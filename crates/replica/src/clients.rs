@@ -28,7 +28,7 @@ impl Writes {
         }
     }
 
-    /// The parts that are applied wholly or not at all.
+    /// The units: parts that are applied wholly or not at all.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
         let length = match self {
             Writes::One(_) | Writes::Each(_) => 1,
@@ -69,7 +69,7 @@ pub trait Observer: Send + Sync {
     fn committed(&self) {}
 
     /// Commits up to this store version deleted, renamed or locked accounts or changed passwords.
-    /// Called when readers can see them, before [`committed`](Self::committed).
+    /// Called when readers can see these commits, before [`committed`](Self::committed).
     fn accounts_changed(&self, _version: u64) {}
 
     /// Snapshots should be released, because the database file was replaced. Must not block.

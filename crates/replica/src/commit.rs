@@ -6,7 +6,7 @@
 use state::stop::Failure;
 use state::write::{Record, Unit};
 
-/// The contract of a log.
+/// A log that orders records.
 pub(crate) trait CommitLog: Send {
     /// Gives the units their place in the order. When it returns, that place is final.
     ///
@@ -14,8 +14,8 @@ pub(crate) trait CommitLog: Send {
     /// The log cannot be reached; no unit has a place in the order.
     fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure>;
 
-    /// Takes back the last record, which was not executed because its transaction failed: its place
-    /// is free again.
+    /// Removes the last record, which was not executed because its transaction failed: its place is
+    /// free again.
     fn forget(&mut self, position: u64);
 }
 

@@ -8,7 +8,7 @@ use store::JournalState;
 
 /// Number of size classes of commits: 1, 2 to 3, 4 to 7, and so on; the last has no upper limit.
 const CLASSES: usize = 14;
-/// Maximum number of remembered moments; of older snapshots only a minimum age is known.
+/// Maximum number of remembered moments; for older snapshots only a minimum age is known.
 const MOMENTS_MAX: usize = 4_096;
 /// Minimum time between two remembered moments, in microseconds.
 const APART_US: u64 = 1_000_000;
@@ -34,7 +34,7 @@ struct Rest {
     build: Option<Build>,
 }
 
-/// The index build under way.
+/// The current index build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Build {
     /// The attribute type.

@@ -58,7 +58,7 @@ pub fn remove_leftovers(data: &Path) -> Result<(), Failure> {
 }
 
 fn copy_and_swap(data: &Path, folder: &Path) -> Result<Compacted, Failure> {
-    // Held to the end, because its lock excludes other processes.
+    // The store is held to the end, because its lock excludes other processes.
     let store = recover::open_to_read(data, false)?;
     let (path, copy) = (data.join(DATABASE_FILE), folder.join(DATABASE_FILE));
     private::create_folders(folder).map_err(wrong(folder))?;

@@ -1,6 +1,6 @@
 //! Executes writes: gives them a place in the order, executes them in one transaction while the log
-//! is written to the disk, and commits. Between writes it does the node's own work: ends of dynamic
-//! entries, remains of deleted subtrees, index builds, compaction.
+//! is written to the disk, and commits. Between writes it does the node's own work: removes expired
+//! dynamic entries and entries of deleted subtrees, builds indexes, and compacts the database.
 //!
 //! Invariants:
 //! - a result is returned after its write is durable in the log and committed;
@@ -46,7 +46,7 @@ const WRITE_CHURN_BYTES: u64 = 12 << 10;
 /// Bytes that removing an entry of a deleted subtree adds to the next checkpoint: its leaf, that of
 /// its name, and a leaf for each index key, some shared with other entries of the slice.
 const RECLAIMED_CHURN_BYTES: u64 = 24 << 10;
-/// Bytes that each commit adds besides: root pages, the state row, LMDB's list of free pages.
+/// Further bytes that each commit adds: root pages, the state row, LMDB's list of free pages.
 const COMMIT_CHURN_BYTES: u64 = 64 << 10;
 
 /// Parts of a node that its executor works with.
@@ -55,20 +55,20 @@ pub(crate) struct Parts {
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub log: Box<dyn CommitLog>,
-    /// The disk below the journal.
+    /// The disk that the journal writes to.
     pub disk: Arc<dyn Disk>,
     /// Writer of kept changes; `None` if changes are not kept.
     pub keeper: Option<Keeper>,
     /// Metrics of commits and index builds.
     pub commits: Arc<Commits>,
-    /// State of a compaction, if one is under way.
+    /// State of compactions.
     pub compaction: Arc<Compaction>,
     pub observer: Arc<dyn Observer>,
     pub reclaim_sizes: ReclaimSizes,
     pub index_slices: IndexSlices,
 }
 
-/// The one place of a node that changes its store.
+/// The only code of a node that changes its store.
 pub(crate) struct Executor {
     pub(crate) parts: Parts,
     journal: Journal,
@@ -127,7 +127,7 @@ impl Executor {
     pub fn work(&mut self, call: &Arc<dyn Fn() + Send + Sync>, writes_wait: bool) {
         self.building |= self.compact(call);
         self.remove_expired();
-        // Reclaiming has its turn, whether or not writes wait.
+        // Reclaiming gets a turn, whether or not writes wait.
         self.reclaim_some(writes_wait);
         if !writes_wait {
             self.keep_up();
@@ -135,7 +135,7 @@ impl Executor {
         }
     }
 
-    /// Does a slice of the work that writes have delayed, after they were executed.
+    /// Does a slice of delayed work after waiting writes were executed.
     pub fn work_after_writes(&mut self) {
         let indexing = self.parts.catalog.load().indexing;
         self.building = indexing && self.build_indexes(self.parts.index_slices.between);
@@ -178,7 +178,7 @@ impl Executor {
         }
     }
 
-    /// Performs writes of the node itself, each for itself. Returns for each whether it succeeded;
+    /// Executes the node's own writes, each as a unit. Returns for each whether it succeeded;
     /// failures are logged.
     fn perform_own(&mut self, writes: &[Write]) -> Vec<bool> {
         let units: Vec<Unit<'_>> = writes.chunks(1).collect();
@@ -232,7 +232,7 @@ impl Executor {
         let reached = batch.snapshot().position()?;
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
-        // A record whose configuration turns out to be unusable must not be in the log.
+        // A record that makes the configuration unusable must not be in the log.
         let configures = record
             .writes()
             .any(|it| it.name().is_within(&before.config));
@@ -275,8 +275,8 @@ impl Executor {
             return Err(error.into());
         }
         if applied.accounts {
-            // Plus one: the commit has one of both versions, and a connection judged in an older
-            // state must be judged again.
+            // Plus one: the commit has one of both versions, and an account that was checked in an
+            // older state must be checked again.
             self.parts.observer.accounts_changed(version + 1);
         }
         self.parts.observer.committed();
@@ -340,7 +340,7 @@ impl Executor {
     }
 }
 
-/// Whether one damaged entry or row made a transaction fail, which others may not meet.
+/// Whether a damaged entry or row made a transaction fail; other writes may not read it.
 pub(crate) fn is_damage(failure: &Failure) -> bool {
     matches!(
         failure,

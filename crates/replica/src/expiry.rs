@@ -3,7 +3,7 @@
 //! A removal is a write like any other: it gets a place in the order, and execution removes the
 //! entry only if its end is not after the time in the write. The clock is read here, before the
 //! order, and nowhere else. The schedule is in memory and is rebuilt from the class index when the
-//! directory is opened. The old place of an entry that was refreshed or deleted remains in the
+//! directory is opened. The old time of an entry that was refreshed or deleted remains in the
 //! schedule and is skipped.
 
 use crate::clock::Clock;

@@ -42,7 +42,7 @@ static DAMAGED: Mutex<BTreeSet<EntryId>> = Mutex::new(BTreeSet::new());
 /// Maximum number of damaged entries remembered.
 const DAMAGED_MAX: usize = 100_000;
 
-/// Remembers a damaged entry; returns whether it is a new one.
+/// Remembers a damaged entry; returns whether the entry was not remembered before.
 pub fn note_damage(id: EntryId) -> bool {
     let mut damaged = DAMAGED.lock().unwrap_or_else(PoisonError::into_inner);
     damaged.len() < DAMAGED_MAX && damaged.insert(id)

@@ -260,7 +260,8 @@ impl<T: Send + 'static> Replica<T> {
         })
     }
 
-    /// Executes and answers waiting writes, then ends the threads. Later writes get no answer.
+    /// Executes and answers waiting writes, then ends the threads. Writes submitted later get no
+    /// answer.
     pub fn shutdown(&self) {
         self.scrubber.stop();
         self.writer.stop();

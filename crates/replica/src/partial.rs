@@ -56,7 +56,7 @@ impl Partial {
         }
     }
 
-    /// Its temporary path.
+    /// Temporary path of the file or folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -66,7 +66,8 @@ impl Partial {
         &self.held
     }
 
-    /// Syncs it and renames it to its final name. The contents of a folder must be synced already.
+    /// Syncs the file or folder and renames it to its final name. The contents of a folder must be
+    /// synced already.
     ///
     /// # Errors
     /// Syncing or renaming failed; it is then removed.
@@ -82,7 +83,7 @@ impl Partial {
         loop {
             let held = open(&path, is_folder).map_err(failed(&path))?;
             match held.try_lock() {
-                // Without file locks it is made unlocked.
+                // Without file locks the file is made unlocked.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(Failure::Input(format!(
@@ -110,7 +111,8 @@ impl Drop for Partial {
         if self.has_name {
             return;
         }
-        // The cause is reported elsewhere; the next process to make it removes it.
+        // The caller reports the cause; the next process that makes this file removes the partial
+        // one.
         let _ = match self.is_folder {
             true => fs::remove_dir_all(&self.path),
             false => fs::remove_file(&self.path),

@@ -5,9 +5,10 @@ use std::time::Instant;
 /// Numbers of entries of deleted subtrees that one record removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// While no other write waits. A write that arrives meanwhile waits for it, some 50 ms.
+    /// Entries while no other write waits. A write that arrives meanwhile waits for the removal,
+    /// some 50 ms.
     pub idle_entries: u32,
-    /// While other writes wait: the sync takes as long as the removal.
+    /// Entries while other writes wait: the sync takes as long as the removal.
     pub busy_entries: u32,
 }
 

@@ -72,7 +72,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits; `false` if the directory is being closed.
+    /// Waits; returns `false` if the directory is being closed.
     fn wait(&self, time: Duration) -> bool {
         let waited = self
             .called
@@ -255,5 +255,5 @@ impl Work {
     }
 }
 
-/// A damage: the entry, if it is one that cannot be read, and a text.
+/// A damage: the unreadable entry, if it is one, and a text.
 type Damage = (Option<EntryId>, String);

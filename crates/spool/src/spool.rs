@@ -42,9 +42,9 @@ pub struct Spools {
 /// Terms for the contents of spools, in refusals for lack of room.
 #[derive(Debug)]
 struct Words {
-    /// One spool's content.
+    /// Content of one spool.
     one: &'static str,
-    /// All spools' contents.
+    /// Contents of all spools together.
     all: &'static str,
     /// Advice to the refused client.
     advice: &'static str,

@@ -1,7 +1,7 @@
 //! Bounds on the work of one write and on the length of the history, equal on every node.
 
 /// Bounds of execution. Every copy of a directory uses the default ones, or their states differ;
-/// tests lower them to reach the code behind a bound.
+/// tests lower them to reach the code for work beyond a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Groups that the deletion of an entry changes at once: an entry in more groups is detached,
@@ -15,7 +15,8 @@ pub struct Bounds {
     /// Entries read for one change of the schema if no index gives the entries that have the
     /// attribute or class.
     pub examined_entries: usize,
-    /// Changes that the history keeps. A follower further behind compares entries instead.
+    /// Changes that the history keeps. For a follower that missed more, the server compares entries
+    /// instead.
     pub history_changes: u64,
 }
 

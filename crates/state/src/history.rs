@@ -20,13 +20,13 @@ const TRIM_MIN: u32 = 4;
 
 /// Time since which this database has its own history: cookies of earlier times are foreign.
 const META_BORN: &[u8] = b"history-born";
-/// Time of the last move of an entry with children, which changed the places of entries without
-/// changing these entries.
+/// Time of the last move of an entry with subordinates, which changed their names without changing
+/// their rows.
 const META_MOVED: &[u8] = b"history-moved";
 
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 1 + 8 + 8 + 4;
-/// Flag of a rename: the entry had children.
+/// Flag of a rename: the entry had subordinates.
 const HAD_CHILDREN: u8 = 1;
 /// Kinds of changes besides the kinds of the protocol (draft-ietf-ldapext-psearch-03).
 const SUBTREE_DELETED: u8 = 16;
@@ -108,7 +108,7 @@ pub enum Detail<'a> {
         name: &'a str,
         /// The superior before the change.
         superior: EntryId,
-        /// Whether the entry had children and got another superior.
+        /// Whether the entry had subordinates and got another superior.
         moved_subtree: bool,
     },
 }
@@ -184,7 +184,7 @@ impl Recorder {
     }
 
     /// Records a rename. `superior` is the former one; `moved_subtree` is true if the entry moves
-    /// with children.
+    /// with subordinates.
     pub fn renamed(&mut self, entry: EntryId, name: &str, superior: EntryId, moved_subtree: bool) {
         self.put(ChangeType::ModifyDn, entry);
         self.changes.push(u8::from(moved_subtree) * HAD_CHILDREN);

@@ -38,7 +38,7 @@ pub struct Connections {
 /// One listener.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListenerState {
-    /// Its URL.
+    /// URL of the listener.
     pub url: String,
     /// Open connections.
     pub current: u64,

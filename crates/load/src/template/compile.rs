@@ -40,7 +40,7 @@ pub(crate) fn plan(source: Source, options: &ParseOptions) -> Result<Plan, Templ
     Ok(plan)
 }
 
-/// Adds a branch for every missing ancestor, before the first branch below it.
+/// Adds a branch for every missing superior, before the first branch below it.
 pub(crate) fn add_suffix_entries(plan: &mut Plan, suffixes: &[&str]) -> Result<(), TemplateError> {
     let allowed = suffixes
         .iter()
@@ -79,7 +79,7 @@ pub(crate) fn add_suffix_entries(plan: &mut Plan, suffixes: &[&str]) -> Result<(
     count(plan)
 }
 
-/// If a branch further down has this name, that branch is moved to the front: parents come first.
+/// If a branch further down has this name, that branch is moved to the front: superiors come first.
 fn later_branch(plan: &mut Plan, position: usize, key: &[String]) -> Result<bool, TemplateError> {
     for later in position + 1..plan.branches.len() {
         let definition = &plan.definitions[plan.branches[later]];

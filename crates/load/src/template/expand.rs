@@ -28,7 +28,7 @@ pub(crate) struct Frame {
     /// Position among all entries of this definition; used when a line counts globally.
     pub serial: u64,
     pub random: Random,
-    /// Key of the entry's random sequence; its children's keys derive from it.
+    /// Key of the entry's random sequence; the keys of its subordinates derive from it.
     pub key: u64,
     pub dn: String,
     /// Octets of all values except the values of loops.
@@ -171,7 +171,7 @@ fn hold(conditions: &[Condition], frame: &mut Frame) -> bool {
     })
 }
 
-/// Builds the DN (RFC 4514) from the RDN's attributes and the parent's DN.
+/// Builds the DN (RFC 4514) from the RDN's attributes and the superior's DN.
 fn name_entry(
     definition: &Definition,
     ancestors: &[Frame],

@@ -61,7 +61,7 @@ pub(crate) struct Definition {
     pub children: Vec<Child>,
     /// Number of entries in one subtree made from this definition, the top included.
     pub subtree: u64,
-    /// Whether a line counts over the whole template, not within one parent.
+    /// Whether a line counts over the whole template, not within one superior.
     pub counts_globally: bool,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Group {
 pub(crate) struct Child {
     pub definition: usize,
     pub count: u64,
-    /// Key that separates runs of one template below one parent in the random sequence.
+    /// Key that separates runs of one template below one superior in the random sequence.
     pub key: u64,
 }
 
@@ -109,7 +109,8 @@ pub(crate) enum Condition {
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Text(Vec<u8>),
-    /// The number `start + ordinal * step`, where the ordinal counts within the parent or over all.
+    /// The number `start + ordinal * step`, where the ordinal counts within one superior or over
+    /// all entries.
     Sequential {
         start: i64,
         step: i64,

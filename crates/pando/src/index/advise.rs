@@ -21,7 +21,7 @@ struct Search {
     examined: u64,
     returned: u64,
     took_us: u64,
-    /// The indexes that would help together.
+    /// The indexes that would help the search, if all of them exist.
     advice: Vec<(String, IndexKind)>,
 }
 

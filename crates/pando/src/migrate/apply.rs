@@ -99,7 +99,7 @@ impl Applier {
         }
     }
 
-    /// Begins or ends a refresh, in which entries come in an order of their own.
+    /// Begins or ends a refresh, in which the old server sends entries in any order.
     pub fn set_refreshing(&mut self, refreshing: bool) {
         match refreshing {
             true => drop(self.placed.get_or_insert_default()),
@@ -163,8 +163,8 @@ impl Applier {
         Ok(())
     }
 
-    /// Waits for results, so that an entry has at most one change under way, and all entries a
-    /// limited number.
+    /// Waits for results, so that at most one change of an entry, and a limited number of all
+    /// changes, is under way.
     fn make_room(&mut self, uuid: &Uuid) -> Result<(), Trouble> {
         match self.sent.len() >= SENT_MAX || self.sent.iter().any(|it| it.uuid == *uuid) {
             true => self.flush(),
@@ -179,7 +179,7 @@ impl Applier {
             let (id, result) = self.here.receive()?;
             results.insert(id, result.code);
         }
-        // All results first, because they must be known before names change.
+        // Waits for all results first, because they must be known before names change.
         let mut refused = Vec::new();
         for it in std::mem::take(&mut self.sent) {
             if results.get(&it.id) != Some(&ResultCode::SUCCESS) {
@@ -309,7 +309,7 @@ impl Applier {
             }
             Ok(())
         })?;
-        // Entries below others are deleted first.
+        // Subordinates are deleted before their superiors.
         gone.sort_unstable_by(|one, other| other.cmp(one));
         for (_, uuid) in gone {
             self.remove(uuid)?;
@@ -440,7 +440,8 @@ impl Applier {
         let aside = format!("{attribute}={mark},{superior}");
         let result = self.here.write(&Write::Rename(&other.dn, &aside))?;
         if result.code != ResultCode::SUCCESS {
-            // Such a value is not allowed here. The entry is sent again, if it still exists.
+            // The node does not allow such a value. The old server sends the entry again, if it
+            // still exists.
             self.here.write(&Write::Delete(&other.dn))?;
         }
         Ok(())

@@ -44,7 +44,7 @@ impl Differences {
     }
 }
 
-/// Both servers.
+/// The two servers and how to compare them.
 pub struct Compare<'c> {
     /// The old server.
     pub remote: &'c mut Remote,

@@ -30,7 +30,7 @@ const ADD_REQUEST: u8 = 0x68;
 pub struct Findings {
     /// For each copied base, the cookie to continue with.
     pub cookies: Vec<(String, Option<Vec<u8>>)>,
-    /// Whether some entry other than the one bound as had a password.
+    /// Whether an entry other than that of the bind name had a password.
     pub passwords: bool,
     /// Reason for ending early; `None` if the copy is complete.
     pub trouble: Option<Trouble>,
@@ -256,7 +256,8 @@ fn put_request(
                     attribute.encode(out);
                 }
             }
-            // From the control, because the attribute may be hidden from the bind name.
+            // The UUID is read from the control, because the attribute may be hidden from the bind
+            // name.
             if let Some(uuid) = uuid {
                 let text = uuid_text(&uuid);
                 put_partial_attribute(out, "entryUUID", std::iter::once(text.as_bytes()));

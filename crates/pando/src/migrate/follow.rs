@@ -28,11 +28,11 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 /// When to stop following.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// When both are equal.
+    /// When node and old server are equal.
     Once,
-    /// When both are equal, using ordinary searches.
+    /// When node and old server are equal, found out by ordinary searches.
     Plain,
-    /// When the operator says so.
+    /// When the operator interrupts the command.
     Stay,
 }
 
@@ -76,7 +76,8 @@ pub struct Follow<'f> {
 }
 
 impl Follow<'_> {
-    /// Follows all bases. Returns without trouble when both are equal and the mode is not `Stay`.
+    /// Follows all bases. Returns without trouble when node and old server are equal and the mode
+    /// is not `Stay`.
     pub fn run(&mut self) -> Result<(), Trouble> {
         let bases = self.state.bases.clone();
         if self.mode != Mode::Plain {
@@ -146,7 +147,7 @@ impl Follow<'_> {
         Ok(Stream {
             id,
             base,
-            // A search for subentries mentions no others, so nothing is swept after it.
+            // A search for subentries mentions no other entries, so no entry is swept after it.
             resumed: cookie.is_some() || way == Way::Subentries,
             way,
             refreshing: true,
@@ -157,7 +158,7 @@ impl Follow<'_> {
         })
     }
 
-    /// Handles one message; false if none arrived.
+    /// Handles one message; returns `false` if none arrived.
     fn step(&mut self, streams: &mut [Stream]) -> Result<bool, Trouble> {
         if !self.remote.has_message() {
             // While the old server is silent, received changes become durable.
@@ -369,7 +370,7 @@ impl Said {
         }
     }
 
-    /// Prints a line periodically while changes are applied, and one when none is left.
+    /// Prints a line periodically while changes are applied, and a line when no change is left.
     fn say(&mut self, counts: Counts, in_step: bool, changed: Option<SystemTime>) {
         let total = total(counts);
         let arrives = in_step && (!self.in_step || total != self.counts);

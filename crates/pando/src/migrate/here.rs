@@ -51,7 +51,7 @@ impl Here {
         self.channel.receive().map_err(Trouble::here)
     }
 
-    /// Executes a write. No other may be under way.
+    /// Executes a write. No other write may be under way.
     pub fn write(&mut self, write: &Write<'_>) -> Result<LdapResult, Trouble> {
         let channel = &mut self.channel;
         write.with(|request, controls| channel.result_with(request, controls))
@@ -146,7 +146,7 @@ impl Here {
                     entries.push(Entry::of(name, attributes));
                 }
                 Response::SearchDone(result) => match result.code {
-                    // A missing base has no entries below it.
+                    // A missing base has no subordinates.
                     ResultCode::SUCCESS
                     | ResultCode::SIZE_LIMIT_EXCEEDED
                     | ResultCode::NO_SUCH_OBJECT => {

@@ -128,7 +128,8 @@ impl Keep {
             let name = description.split(';').next().unwrap_or_default();
             return match self.operational_there.contains(&name.to_lowercase()) {
                 true => Fate::Dropped,
-                // The entry will be rejected with it, which is better than losing it silently.
+                // The entry will be rejected because of this attribute, which is better than losing
+                // the attribute silently.
                 false => Fate::Taken(description.into()),
             };
         };

@@ -1,6 +1,6 @@
 //! Lists functions of an OpenLDAP server that the node will not take over: access rules, limits,
-//! restrictions and overlays. Each is named, so that no attribute hidden there becomes public here
-//! unnoticed.
+//! restrictions and overlays. Each is named, so that no attribute that the old server hides becomes
+//! public on the node unnoticed.
 //!
 //! They are read from the old server's `cn=config`, or from a file: `slapd.conf`, the folder
 //! `slapd.d`, or output of `slapcat -n0`.
@@ -29,7 +29,7 @@ const DIRECTIVES: [(&str, &str, [&str; 2]); 9] = [
     ("overlay", "olcOverlay", ["overlay", "overlays"]),
 ];
 
-/// Overlays whose function the node has, at least in part, and how.
+/// Overlays whose function the node has at least in part, with a text that says how.
 const OVERLAYS: [(&str, &str); 7] = [
     ("syncprov", "content synchronisation is built in"),
     ("memberof", "memberOf is computed here"),
@@ -140,7 +140,7 @@ impl LeftBehind {
             if keyword.eq_ignore_ascii_case("include") {
                 let name = rest.trim().trim_matches('"');
                 let included = path.parent().unwrap_or(Path::new("")).join(name);
-                // Usually schema files of another machine.
+                // Most unreadable files are schema files on another machine.
                 if let Err(problem) = self.read(&included, depth) {
                     note(format_args!("not looked through: {}", problem.text()));
                 }
@@ -216,7 +216,7 @@ fn in_one_line(text: &str) -> String {
     words.join(" ").replace(char::is_control, "")
 }
 
-/// How the node does the work of an overlay; `None` if it does not.
+/// How the node does the work of an overlay; `None` if the node does not.
 fn instead(directive: &str, text: &str) -> Option<&'static str> {
     if directive != "olcOverlay" {
         return None;

@@ -15,7 +15,7 @@ struct Source {
     path: PathBuf,
     /// Name of the entry for its definitions.
     name: String,
-    /// Number of definitions without anything new.
+    /// Number of definitions that add nothing to the schema.
     known: usize,
     added: usize,
     widened: usize,
@@ -181,7 +181,7 @@ impl Input {
                 known += 1;
                 return false;
             }
-            // A file with two definitions of one OID is judged like two files.
+            // Two definitions of one OID in a file are treated like definitions of two files.
             let first = !changed.iter().any(|(it, _)| it == text);
             if first {
                 changed.push((text.clone(), without_unknown_rules(definition)));

@@ -15,7 +15,7 @@ pub fn uptime_s(figures: &Figures) -> u64 {
 pub fn now(figures: &Figures) -> Vec<String> {
     let mut texts = Vec::new();
     for (name, what) in [("Bind", "logins"), ("Search", "searches")] {
-        // Except the search that reads this entry.
+        // The search that reads this entry does not count.
         let own = u64::from(name == "Search");
         let count = under_way(figures.at(&format!("cn={name},cn=Operations")));
         if count > own {

@@ -77,7 +77,7 @@ impl Figures {
         Ok(figures)
     }
 
-    /// The entry of a name; an empty one if the server does not show it.
+    /// The entry of a name; an empty entry if the server does not return it.
     pub fn at(&self, rdns: &str) -> &Shown {
         const NOTHING: &Shown = &Shown {
             rdns: String::new(),

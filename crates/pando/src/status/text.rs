@@ -98,7 +98,7 @@ fn connections(figures: &Figures) -> Vec<String> {
     lines
 }
 
-/// Lines about operations; kinds without any are left out.
+/// Lines about operations; kinds of operations that did not occur are left out.
 fn operations(figures: &Figures) -> Vec<String> {
     let all = figures.at("cn=Operations");
     let completed = all.number("monitorOpCompleted").unwrap_or(0);

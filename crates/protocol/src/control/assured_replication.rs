@@ -30,7 +30,7 @@ const RESULT_CODE: u8 = 0x80;
 /// Servers of the location on which a write must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LocalLevel {
-    /// No other server.
+    /// No server but the one that executes the write.
     None = 0,
     /// Received by another server.
     ReceivedAnyServer = 1,
@@ -41,7 +41,7 @@ pub enum LocalLevel {
 /// Other locations in which a write must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemoteLevel {
-    /// No other location.
+    /// No location but that of the server.
     None = 0,
     /// Received in one of them.
     ReceivedAnyRemoteLocation = 1,

@@ -37,7 +37,7 @@ pub struct DereferenceResponse<'a> {
 pub struct DereferenceResult<'a> {
     /// The attribute followed.
     pub attribute: &'a str,
-    /// Its value, a name.
+    /// Value of the attribute: the name of an entry.
     pub name: &'a str,
     /// Attributes of the named entry; empty if it has none, does not exist, or is not visible.
     pub attributes: Vec<PartialAttribute<'a>>,

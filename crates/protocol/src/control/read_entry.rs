@@ -21,7 +21,7 @@ pub struct ReadEntryRequest<'a> {
 pub struct ReadEntryResponse<'a> {
     /// The entry's name.
     pub name: &'a str,
-    /// Its attributes, as far as selected and visible.
+    /// Attributes of the entry, as far as selected and visible.
     pub attributes: Vec<PartialAttribute<'a>>,
 }
 

@@ -21,9 +21,9 @@ pub struct SyncRequest<'a> {
 /// Duration of a synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncMode {
-    /// Until the client's copy is up to date.
+    /// The search ends when the client's copy is up to date.
     RefreshOnly = 1,
-    /// Until abandoned; changes follow as they happen.
+    /// The search stays until abandoned; changes follow as they happen.
     RefreshAndPersist = 3,
 }
 

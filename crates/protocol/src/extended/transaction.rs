@@ -31,7 +31,7 @@ pub struct EndTransactionResponse<'a> {
 pub struct UpdateControls<'a> {
     /// Message id of the update's request.
     pub message_id: MessageId,
-    /// Its controls.
+    /// Response controls of the update.
     pub controls: Vec<Control<'a>>,
 }
 

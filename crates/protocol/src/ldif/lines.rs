@@ -405,7 +405,7 @@ struct LineText<'t> {
     number: u64,
     /// Place of `first` in the text.
     start: usize,
-    /// Its first physical line.
+    /// First physical line of the logical line.
     first: &'t [u8],
     is_folded: bool,
 }

@@ -62,11 +62,11 @@ pub enum LdifRecord<'a> {
 /// `control: OID true: value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdifControl<'a> {
-    /// Its object identifier.
+    /// Object identifier of the control.
     pub oid: &'a str,
     /// Whether the request must fail when the control is not understood.
     pub critical: bool,
-    /// Its value, if it has one.
+    /// Value of the control; `None` if it has none.
     pub value: Option<Cow<'a, [u8]>>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Fields<'a> {
         Ok(attributes)
     }
 
-    /// No line may be left.
+    /// Refuses further lines.
     pub(super) fn end(&self, what: &str) -> Result<(), LdifError> {
         match self.peek() {
             None => Ok(()),

@@ -63,7 +63,7 @@ pub enum Response<'a> {
     Intermediate {
         /// OID of its kind.
         name: Option<&'a str>,
-        /// Its value, in a form the OID defines.
+        /// Value of the response, in a form that the OID defines; `None` if it has none.
         value: Option<&'a [u8]>,
     },
 }

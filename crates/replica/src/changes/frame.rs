@@ -78,7 +78,7 @@ impl Frame {
     }
 }
 
-/// Fills the buffer; false if the source ends before.
+/// Fills the buffer; returns `false` if the source ends before.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),

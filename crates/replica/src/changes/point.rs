@@ -6,9 +6,9 @@ use state::time::seconds_of;
 /// A point in the order of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
-    /// Behind the change at this position.
+    /// After the change at this position.
     Position(u64),
-    /// Behind the last change up to this time, in microseconds since 1970.
+    /// After the last change up to this time, in microseconds since 1970.
     Time(u64),
 }
 
@@ -30,7 +30,7 @@ impl Point {
         }
     }
 
-    /// Whether a change lies before the point.
+    /// Whether a change is before the point.
     pub fn includes(self, frame: &Frame) -> bool {
         match self {
             Point::Time(until) => frame.time_us().is_some_and(|it| it <= until),

@@ -61,7 +61,7 @@ pub struct Shown {
     pub before: u64,
     /// Size of the copy in bytes; 0 until it is in use.
     pub after: u64,
-    /// Time in microseconds for which the writer stood still.
+    /// Time in microseconds for which the writer executed no writes.
     pub pause_us: u64,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Compaction {
 
 #[derive(Debug, Default)]
 struct Talk {
-    /// Whether one is requested and not begun.
+    /// Whether a compaction is requested and not begun.
     wanted: bool,
     shown: Option<Shown>,
     /// Offset up to which log records may be executed.
@@ -126,13 +126,13 @@ impl Compaction {
         Ok(())
     }
 
-    /// Whether one is requested or under way.
+    /// Whether a compaction is requested or under way.
     #[inline]
     pub fn is_under_way(&self) -> bool {
         self.under_way.load(Ordering::SeqCst)
     }
 
-    /// Cancels it as soon as possible; `false` if there is none.
+    /// Cancels the compaction as soon as possible; returns `false` if there is none.
     pub fn cancel(&self) -> bool {
         self.cancelled.store(true, Ordering::SeqCst);
         let _talk = self.talk();
@@ -149,19 +149,19 @@ impl Compaction {
         }
     }
 
-    /// Its state; `None` if there never was one.
+    /// State of the last compaction; `None` if there was none.
     pub fn shown(&self) -> Option<Shown> {
         self.talk().shown.clone()
     }
 
-    /// Changes the state shown by the monitor.
+    /// Changes the state that the monitor shows.
     pub fn show(&self, change: impl FnOnce(&mut Shown)) {
         if let Some(shown) = &mut self.talk().shown {
             change(shown);
         }
     }
 
-    /// Records its end; the thread holds no resource any more.
+    /// Records the end of the compaction; the thread holds no resource any more.
     pub fn ended(&self, stage: Stage) {
         let mut talk = self.talk();
         if let Some(shown) = &mut talk.shown {
@@ -176,7 +176,7 @@ impl Compaction {
         self.moved.notify_all();
     }
 
-    /// Waits at most `patience` until none is under way.
+    /// Waits at most `patience` until no compaction is under way.
     pub fn await_end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut talk = self.talk();
@@ -190,7 +190,7 @@ impl Compaction {
         }
     }
 
-    /// Writer: takes the request to begin one.
+    /// Writer: takes the request to begin a compaction.
     pub fn take_wanted(&self) -> bool {
         std::mem::take(&mut self.talk().wanted)
     }

@@ -9,9 +9,10 @@ use store::{IndexSet, IndexState, Progress, SliceLimits};
 /// Work on an index in one slice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IndexSlices {
-    /// While no write waits; a write that arrives waits for its end.
+    /// Limits of a slice while no write waits; a write that arrives waits for the end of the slice.
     pub idle: SliceLimits,
-    /// Between two groups of writes, which wait for it: the build must progress under any load.
+    /// Limits of a slice between two groups of writes, which wait for it: the build must progress
+    /// under any load.
     pub between: SliceLimits,
 }
 
@@ -65,7 +66,8 @@ impl Executor {
     /// Makes the indexes of the newest state available to searches.
     pub(super) fn publish_indexes(&self, states: &[IndexState]) -> Result<(), Failure> {
         // After the commit, because a search must not use an index that its snapshot does not have.
-        // The version is read, because a transaction without changes makes none.
+        // The version is read from the store, because a transaction without changes makes no new
+        // version.
         let version = self.parts.store.reader()?.snapshot()?.version();
         let mut next = Catalog::clone(&self.parts.catalog.load_full());
         next.indexes = IndexSet::from_states(next.schema.clone(), states);

@@ -111,8 +111,8 @@ impl Executor {
         // too.
         let published = self.publish_indexes(&states);
         self.parts.observer.release_snapshots();
-        // Begun now, so that the first write need not wait. If there is no room, that write reports
-        // it.
+        // The log is begun now, so that the first write need not wait. If there is no room, that
+        // write reports it.
         let begun = self.journal.begin(self.parts.clock.uuid());
         if let Err(error) = published.and(begun.map_err(Failure::from)) {
             tracing::error!(%error, "after the compacted copy took the place of the database");

@@ -5,7 +5,7 @@ use super::Executor;
 use state::stop::Failure;
 use std::time::{Duration, Instant};
 
-/// Minimum time between two looks. A look costs a system call for each process that reads.
+/// Minimum time between two checks. A check costs a system call for each process that reads.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum age in seconds for a warning about a reader. An export or backup of some million entries
 /// takes less.
@@ -13,7 +13,7 @@ const OLD_AGE_S: u64 = 600;
 /// Minimum time between two warnings.
 const WARNING_INTERVAL: Duration = Duration::from_secs(600);
 
-/// Times of looks and warnings.
+/// Times of the last check and the last warning.
 #[derive(Debug, Default)]
 pub(crate) struct ReaderWatch {
     looked: Option<Instant>,
@@ -21,7 +21,7 @@ pub(crate) struct ReaderWatch {
 }
 
 impl ReaderWatch {
-    /// Whether a look is due; records it as done.
+    /// Whether a check is due; records it as done.
     fn is_due(&mut self, now: Instant) -> bool {
         let due = has_passed(self.looked, now, LOOK_INTERVAL);
         if due {
@@ -30,7 +30,7 @@ impl ReaderWatch {
         due
     }
 
-    /// Whether a reader of this age in seconds deserves a warning now; records it as done.
+    /// Whether to warn of a reader of this age in seconds now; records the warning as done.
     fn warns(&mut self, age_s: u64, now: Instant) -> bool {
         let warns = age_s >= OLD_AGE_S && has_passed(self.warned, now, WARNING_INTERVAL);
         if warns {
@@ -45,7 +45,8 @@ fn has_passed(since: Option<Instant>, now: Instant, interval: Duration) -> bool 
 }
 
 impl Executor {
-    /// Looks after readers if it is due. Called after commits, without which no pages are held.
+    /// Checks readers if a check is due. Called after commits, because only commits free pages that
+    /// readers hold.
     pub(super) fn look_after_readers(&mut self) {
         if !self.readers.is_due(Instant::now()) {
             return;

@@ -2,7 +2,7 @@
 //! members were renamed. It does so by ordinary writes of some hundred entries each, until no work
 //! is left.
 //!
-//! The work left is recorded in the database: entries below [`store::EntryId::DETACHED`], sets
+//! The remaining work is recorded in the database: entries below [`store::EntryId::DETACHED`], sets
 //! without an owner, tours under [`META_TOURS`]. So nothing has to be remembered over a restart,
 //! and after a crash the work continues where the log ends.
 
@@ -29,7 +29,7 @@ impl Executor {
         }
     }
 
-    /// Runs one slice if work is left; a small one if other writes wait or were just executed.
+    /// Runs one slice if work is left; a small slice if other writes wait or were just executed.
     pub(super) fn reclaim_some(&mut self, others_wait: bool) {
         if !self.reclaiming.is_due() {
             return;

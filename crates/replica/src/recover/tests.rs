@@ -299,7 +299,7 @@ fn writes_that_need_an_index_wait_for_it_before_they_are_ordered() {
     copies.units();
     let definition = copies.index("employeeNumber", "equality");
     assert!(copies.execute(&definition));
-    // A node also refuses a rule whose index it does not have yet.
+    // A node also refuses a rule whose index is not complete on the node.
     let rule = copies.unique("employeeNumber");
     let refused = copies.behind.first(&rule).outcome.result;
     assert_eq!(refused.code, ResultCode::BUSY);

@@ -82,7 +82,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// Lets a harm happen after so many operations.
+    /// Lets a harm happen after this number of operations.
     pub fn arm(&self, after: u64, harm: Harm) {
         self.lock().armed = Some((after, harm));
     }
@@ -92,13 +92,13 @@ impl SimulatedDisk {
         self.lock().failed
     }
 
-    /// The disk works again.
+    /// Ends all failures of the disk.
     pub fn mend(&self) {
         let mut state = self.lock();
         (state.armed, state.failed) = (None, false);
     }
 
-    /// The image of the moment at which the power was cut; if it was not, that of this moment.
+    /// The image of the disk when the power was cut; without a power cut, the image of this moment.
     pub fn cut(&self) -> Image {
         let mut state = self.lock();
         state.armed = None;

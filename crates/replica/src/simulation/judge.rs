@@ -16,7 +16,7 @@ pub(super) struct Judge {
     tried: Option<Tried>,
     /// Whether the log gave a record no place in the order since this was looked at.
     pub refused: bool,
-    /// State that a crash may have left instead: after the record that was under way.
+    /// State after the record under way, which a crash may also have left.
     maybe: Option<Model>,
 }
 

@@ -329,7 +329,7 @@ impl Model {
                 }
                 self.settings.insert(name.to_owned(), values("equality"));
                 match is_rule {
-                    // Whether the index is complete is the node's own affair.
+                    // The progress of an index build differs from node to node.
                     true => Verdict {
                         reasons: vec![ResultCode::BUSY],
                         unsure: true,

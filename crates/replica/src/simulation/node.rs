@@ -141,7 +141,7 @@ impl Node {
         look(&reader.snapshot().expect("a snapshot"))
     }
 
-    /// Ends the process at once; returns what the disk had at the moment of the cut.
+    /// Ends the process at once; returns the content of the disk at the moment of the cut.
     pub fn cut(self) -> Image {
         self.disk.cut()
     }

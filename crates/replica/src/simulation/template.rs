@@ -130,7 +130,7 @@ fn model(store: &Store, options: &InitOptions) -> (Model, u128) {
     let mut reader = store.reader().expect("a reader");
     let snapshot = reader.snapshot().expect("a snapshot");
     let mut entries = content::entries(&snapshot, &replayer.catalog);
-    // The workload leaves these alone.
+    // The workload does not change these entries.
     entries.retain(|name, _| !name.starts_with("cn=policy"));
     let indexes = options.indexes.iter().map(|it| it.0.to_ascii_lowercase());
     let settings = indexes

@@ -1,4 +1,4 @@
-//! Writes in few words, for the steps that a failure prints.
+//! Short texts of writes, for the steps that a failure prints.
 
 use schema::Schema;
 use state::write::{Change, Given, Write};

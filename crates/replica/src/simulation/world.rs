@@ -325,7 +325,7 @@ impl World {
             Harm::NoRoomToSync,
         ]);
         if self.random.chance(30) {
-            // Without anything behind, a checkpoint makes no room.
+            // If no change is newer than the last checkpoint, a checkpoint frees no space.
             self.checkpoint();
         }
         let after = self.random.below(5);
@@ -378,7 +378,7 @@ impl World {
     fn finish(&mut self) {
         self.note("finish".to_owned());
         self.around.ordered.calm();
-        // Work that failed is tried again after a write.
+        // Failed work is tried again after a write.
         self.write();
         for _ in 0..1_000 {
             self.turn();

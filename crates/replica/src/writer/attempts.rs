@@ -93,7 +93,7 @@ impl Attempts {
         taken.into_iter().map(|(_, noted)| write_of(noted))
     }
 
-    /// Whether the writer has taken some.
+    /// Whether the writer has taken attempts.
     pub fn are_ordered(&self) -> bool {
         !self.ordered.is_empty()
     }

@@ -63,7 +63,7 @@ impl<T> Queue<T> {
         self.wake_sleeping(&mut state);
     }
 
-    /// Ends the writer once nothing waits.
+    /// Ends the writer when no submission waits.
     pub fn stop(&self) {
         self.lock().stopping = true;
         self.wake.notify_one();

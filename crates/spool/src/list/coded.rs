@@ -107,7 +107,7 @@ impl Coded {
         }
     }
 
-    /// A reader behind the last key.
+    /// A reader that is at its end.
     pub fn end(&self) -> Place {
         self.reader(self.spool.length())
     }
@@ -116,7 +116,7 @@ impl Coded {
 /// A reader of successive keys.
 #[derive(Debug)]
 pub struct Place {
-    /// Offset of the octets behind `buffer`.
+    /// Offset of the octets that follow those in `buffer`.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
@@ -131,7 +131,7 @@ impl Place {
         &self.key
     }
 
-    /// The next key; `None` behind the last.
+    /// The next key; `None` after the last.
     pub fn next(&mut self, keys: &Coded) -> Result<Option<&[u8]>, Failure> {
         if self.used == self.buffer.len() && self.at == self.end {
             return Ok(None);

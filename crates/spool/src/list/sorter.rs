@@ -105,7 +105,7 @@ impl Sorter {
 /// Iterator over keys in ascending order.
 #[derive(Debug)]
 pub struct Merge {
-    /// All keys, if they fit one run.
+    /// All keys, if one run has space for them.
     few: std::vec::IntoIter<Box<[u8]>>,
     keys: Coded,
     heads: BinaryHeap<Reverse<Head>>,

@@ -23,7 +23,7 @@ const LOOKS_FOR_ENTRY: u32 = 8;
 struct Doomed {
     id: EntryId,
     parent: EntryId,
-    /// Key of its row in the names table: its RDN, normalised, below the parent.
+    /// Key of the entry's row in the names table: its RDN, normalised, below the superior.
     row: Vec<u8>,
 }
 

@@ -16,8 +16,8 @@ const MIDDLES_MAX: usize = 512;
 pub(super) type IsHeld<'h> = dyn FnMut(u128) -> Result<bool, Stop> + 'h;
 
 /// Returns a number from `first` to `last` that no entry holds: usually the next one; behind 256
-/// held numbers the end of a run of them. `None` if there is none, or so few that the search misses
-/// them.
+/// held numbers the end of a run of them. `None` if no number is free, or so few that the search
+/// misses them.
 pub(super) fn free_number(
     first: u128,
     last: u128,
