@@ -1,8 +1,8 @@
 //! Entries as accounts: the password policy of an entry, and the account state it stores.
 //!
 //! A policy is an entry of the class `pwdPolicy`: the one named by the account's
-//! `pwdPolicySubentry`, or else the one that `cn=config` names for all. It is read when needed,
-//! from the same snapshot as the account, so it is never out of date.
+//! `pwdPolicySubentry`, or else the one that `cn=config` names for all. A policy is read when
+//! needed, in the snapshot from which the account is read, so it is never out of date.
 
 use crate::time;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy, Standing};
@@ -13,7 +13,7 @@ use store::{EntryView, Lookup, Snapshot};
 const POLICY_CLASS: &[u8] = b"pwdPolicy";
 /// Names of the one attribute that policies apply to.
 const PASSWORD_NAMES: [&str; 2] = ["userPassword", "2.5.4.35"];
-/// Value of a lock that only an administrator ends (§5.3.3).
+/// Value of `pwdAccountLockedTime` for a lock that only an administrator ends (§5.3.3).
 const FOR_GOOD: &str = "000001010000Z";
 
 /// Attribute types of the account state.

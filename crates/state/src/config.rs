@@ -66,8 +66,8 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
-        // Lenders are subentries. Without subentries no lenders are looked for, because without an
-        // index on objectClass every search would read every entry for it.
+        // Lenders of collective attributes are subentries. A directory without subentries is not
+        // searched for lenders: without an index on objectClass this would read every entry.
         has_collective: has_subentries && may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
         shown_memberships: shown_memberships(
             &schema,
@@ -227,7 +227,7 @@ fn children<'s>(
             entries.push((id, view));
         }
     }
-    // The order by id is that of adding.
+    // Ids ascend in the order of adding.
     entries.sort_by_key(|(id, _)| *id);
     Ok(entries)
 }

@@ -9,7 +9,7 @@ use schema::Description;
 /// The attribute with the end of an entry that lives `ttl_s` seconds from `now_us` (microseconds
 /// since 1970).
 pub fn end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Given {
-    // Rounded up: an entry never ends before the time that was promised.
+    // Rounded up: an entry never ends before the time in the response to the client.
     let end_us = now_us.next_multiple_of(1_000_000) + u64::from(ttl_s) * 1_000_000;
     Given {
         description: Description::of_type(catalog.computed.entry_end),
@@ -17,7 +17,7 @@ pub fn end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Given {
     }
 }
 
-/// The change that gives a stored entry such an end.
+/// The change that gives a stored entry this end.
 pub fn replace_end(catalog: &Catalog, now_us: u64, ttl_s: u32) -> Modification {
     Modification {
         operation: ChangeOperation::Replace,

@@ -66,7 +66,7 @@ pub struct Execution<'x, 'b> {
 #[derive(Default)]
 struct Numbered {
     rows: Vec<DictionaryRow>,
-    /// The schema before the first of them, and whether `new_knowledge` was set already.
+    /// The schema before the first of these numbers, and whether `new_knowledge` was set already.
     before: Option<(Schema, bool)>,
 }
 

@@ -1,8 +1,8 @@
 //! The history of changes, in order: one row for each record, for a bounded number of changes.
 //!
 //! A row is written inside the transaction of its changes, so a snapshot and its history always
-//! agree. A following search needs no queue: it keeps a [`Moment`] and reads on from there, after a
-//! millisecond or a week. docs/formats/database.md describes the rows.
+//! agree. A search that follows the directory needs no queue: it keeps a [`Moment`] and reads later
+//! rows, after a millisecond or a week. docs/formats/database.md describes the rows.
 
 pub mod check;
 pub mod fuzz;
@@ -92,8 +92,8 @@ pub enum Detail<'a> {
         /// DN of the top entry.
         name: &'a str,
     },
-    /// The rest of an entry in the deleted subtree of `top` was removed. Followers that know the
-    /// deletion of the subtree need not hear of it.
+    /// The rest of an entry in the deleted subtree of `top` was removed. Followers that have
+    /// reported the deletion of the subtree ignore this change.
     Reclaimed {
         /// The deleted entry above the reclaimed one.
         top: EntryId,
@@ -239,7 +239,7 @@ impl Recorder {
     }
 }
 
-/// Removes all changes, so that followers compare entries.
+/// Removes all changes, so that searches with older cookies compare entries.
 pub fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
     loop {
         let oldest = {
@@ -271,8 +271,8 @@ fn begin(batch: &mut Batch<'_>, position: u64, time_us: u64) -> Result<u64, Fail
     Ok(1)
 }
 
-/// Removes the oldest rows while more than [`CHANGES_MAX`] changes follow them. The oldest row left
-/// shows how far back the history reaches.
+/// Removes at most `most` of the oldest rows: those whose changes all come before the change
+/// numbered `first`. The oldest row left shows how far back the history reaches.
 fn trim(batch: &mut Batch<'_>, first: u64, most: u32) -> Result<(), Failure> {
     for _ in 0..most {
         let oldest = {
@@ -431,7 +431,7 @@ pub fn changes_after<'a>(
     Ok(())
 }
 
-/// Times by which followers judge a cookie.
+/// Times by which a follower decides whether the history has all changes since a cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Moment of the last change.

@@ -162,7 +162,7 @@ pub struct Computed {
     pub subtree_specification: TypeId,
     /// Change sequence number of the newest change in the directory; in naming contexts.
     pub context_csn: TypeId,
-    /// A short value that differs after each change of the entry.
+    /// `etag`: a short value that changes with each change of the entry.
     pub etag: TypeId,
     /// Remaining lifetime of a dynamic entry in seconds.
     pub entry_ttl: TypeId,

@@ -1,8 +1,8 @@
 //! The replicated state machine: the effect of a record on the directory.
 //!
 //! Invariants:
-//! - execution (`execute/`) is a function of the state and the record: nothing here reads a clock,
-//!   draws random numbers, starts a thread or knows a setting of a node;
+//! - execution (`execute/`) is a function of the state and the record: no code of this crate reads
+//!   a clock, draws random numbers, starts a thread or knows a setting of a node;
 //! - operations read entries through a [`view::View`], which returns them narrowed to one subject;
 //!   its snapshot is private.
 

@@ -39,7 +39,7 @@ pub fn follow<'f>(
     replace(view, filter, which)
 }
 
-/// Refuses a filter with an assertion about links that no index covers.
+/// Refuses a filter with an assertion about links for which there is no complete index.
 pub fn require(view: &View<'_>, filter: &Filter) -> Result<(), Stop> {
     let asserted = match filter {
         Filter::And(parts) => return parts.iter().try_for_each(|it| require(view, it)),

@@ -118,8 +118,8 @@ impl MatchedValues {
     }
 }
 
-/// Resolves an item. An equality on objectClass means the value itself here, not, as in the filter
-/// of a search, also its subclasses.
+/// Resolves an item. An equality on objectClass matches only the value itself, not also its
+/// subclasses as in the filter of a search.
 fn resolve(schema: &Schema, item: &Given<'_>, now_s: &dyn Fn() -> i64) -> Filter {
     let resolved = schema.resolve_filter_with(item, now_s);
     let Given::Equality { value, .. } = item else {

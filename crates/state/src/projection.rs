@@ -109,7 +109,8 @@ impl Projection {
             let numbers = schema.selected_numbers(&description);
             for number in numbers.into_iter().filter(own) {
                 let ranges = self.ranges.get_or_insert_default();
-                // The first range of an attribute counts; further ones would multiply the response.
+                // Only the first range of an attribute counts; further ranges would multiply the
+                // response.
                 if !ranges.numbers.contains(number) {
                     ranges.numbers.insert(number);
                     ranges.of.push((number, range));
@@ -142,7 +143,7 @@ impl Projection {
         self.types_only
     }
 
-    /// Returns whether nothing but the name is wanted.
+    /// Returns whether the request selects no attributes, but only the name.
     fn nothing(&self) -> bool {
         !self.all_user
             && !self.all_operational
@@ -419,7 +420,7 @@ impl Projection {
         })
     }
 
-    /// Like `write`, for an entry that is not stored.
+    /// Like `write`, for a virtual entry.
     pub fn write_virtual(
         &self,
         catalog: &Catalog,

@@ -244,7 +244,7 @@ fn take_attempts(content: &[u8]) -> Result<Vec<Attempt>, String> {
 
 fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
     debug_assert!(!options.no_operation, "what is only tried is not logged");
-    // Encoded even if false, because its presence says that there are options.
+    // Encoded even if false, because the presence of this field says that there are options.
     put_field(out, field::ADMINISTRATOR, &[options.administrator.into()]);
     let contents = [
         (field::ASSERTION, &options.assertion),

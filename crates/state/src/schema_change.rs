@@ -20,9 +20,9 @@ use store::{EntryId, Region, RegionScope, Snapshot};
 struct Difference<'s> {
     /// Description of the difference.
     what: String,
-    /// The entries that may violate it, under the old schema.
+    /// Filter for the entries that may violate the difference, under the old schema.
     filter: Filter<'s>,
-    /// The condition under which an entry that matches `filter` violates it.
+    /// The condition under which an entry that matches `filter` violates the difference.
     concerns: Concern,
 }
 

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 /// greatest number.
 const LISTED_MAX: usize = 8;
 
-/// A type that a set can hold: one with a small number.
+/// A type that a set can contain; each of its values has a small number.
 pub trait Numbered: Copy {
     /// Number of the type.
     fn number(self) -> u16;
@@ -80,7 +80,7 @@ impl<T: Numbered> Selected<T> {
         }
     }
 
-    /// Adds a member; a present one changes nothing.
+    /// Adds a member; does nothing if the set contains it.
     #[inline]
     pub fn insert(&mut self, it: T) {
         if self.contains(it) {

@@ -1,8 +1,8 @@
 //! Reasons why an operation ends without success.
 //!
-//! A refusal is a correct answer and is sent to the client. A failure is trouble of the server: it
-//! is logged once, where it becomes a result, and the client only learns that the server is at
-//! fault.
+//! A refusal is a correct answer and is sent to the client. A failure is a problem of the server:
+//! it is logged once, where it becomes a result, and the client only learns that the server has a
+//! problem.
 
 use protocol::control::PasswordPolicyError;
 use protocol::{LdapResult, ResultCode};
@@ -52,7 +52,7 @@ impl Refusal {
     }
 }
 
-/// Trouble of the server.
+/// A problem of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The store could not read or write.
@@ -119,7 +119,7 @@ impl From<store::Error> for Failure {
 pub enum Stop {
     /// The client's mistake, or a correct answer other than success.
     Refused(Refusal),
-    /// Trouble of the server.
+    /// A problem of the server.
     Failed(Failure),
 }
 

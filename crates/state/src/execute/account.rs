@@ -109,7 +109,7 @@ impl Execution<'_, '_> {
         let types = &policing.types;
         let is_given =
             |type_id| number_in(numbers, type_id).is_some_and(|it| changed.contains(&it));
-        // The write comes from another server, which has updated the state and sends it.
+        // The write copies an entry of another server, which has updated the state and sends it.
         let told = [types.changed, types.history, types.failures, types.reset];
         if write.has(|options| options.relaxed) && told.into_iter().any(is_given) {
             return Ok(());
@@ -175,9 +175,9 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Returns whether a change of userPassword adds a value that was not stored; removing others
-    /// makes no password newer. Refuses a second value beside a new one, because age, history and
-    /// the duty to change apply to one password (§8.2).
+    /// Returns whether a change of userPassword adds a value that was not stored; removing values
+    /// does not renew the age of the remaining ones. Refuses a second value beside a new one,
+    /// because age, history and the duty to change apply to one password (§8.2).
     fn is_new_password(
         &self,
         write: &Write,

@@ -55,7 +55,7 @@ impl Execution<'_, '_> {
             let bytes = draft.encode(&self.schema, self.position);
             self.require_of_new(write, options, &bytes)?;
         }
-        // No refusal is possible from here on, so object classes are recorded for good.
+        // The write can no longer be refused, so object classes are recorded permanently.
         if let Some(classes) = draft.find(known.object_class.number) {
             let classes: Vec<Vec<u8>> = classes.values.iter().map(<[u8]>::to_vec).collect();
             self.notice_classes(classes.iter().map(Vec::as_slice))?;
@@ -66,8 +66,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Stores a new entry after all checks, and puts it in the place of texts in groups that name
-    /// it. Returns its id.
+    /// Stores a new entry after all checks, and replaces texts in groups that name the entry.
+    /// Returns the id of the entry.
     fn store_new(&mut self, write: &Write, mut draft: Draft<'_>) -> Result<EntryId, Stop> {
         draft.link_values(&Given {
             snapshot: &self.batch.snapshot(),

@@ -109,9 +109,9 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Does work left by earlier writes: takes detached entries out of groups and removes them, at
-    /// most `most` of both together; then removes links of detached sets; then changes groups whose
-    /// members were renamed.
+    /// Does work that earlier writes left: removes detached entries from groups and then from the
+    /// database, at most `most` of both together; then removes links of sets without an owner; then
+    /// changes groups whose members were renamed.
     pub(super) fn reclaim(&mut self, most: u32) -> Result<(), Stop> {
         let doomed = self.batch.snapshot().next_detached(most as usize)?;
         let mut left = most as usize;

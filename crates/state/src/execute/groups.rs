@@ -87,7 +87,7 @@ impl Tour {
     fn next(&mut self, snapshot: &Snapshot<'_>, most: usize) -> Result<Option<Vec<Holder>>, Stop> {
         if self.member.is_none() {
             match self.walk.next(snapshot)? {
-                // The walk ends with the top of the subtree.
+                // The top of the subtree is the last entry of the walk.
                 Some((id, _)) if id != self.top => self.member = Some(id),
                 _ => return Ok(None),
             }

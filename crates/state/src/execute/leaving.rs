@@ -1,5 +1,5 @@
 //! Treatment of values that name a deleted entry: members with its id, and texts that became its
-//! name when an entry above it was moved.
+//! name when a superior was moved.
 
 use super::Execution;
 use crate::catalog::DeletedMembers;
@@ -66,8 +66,8 @@ impl Execution<'_, '_> {
         }))
     }
 
-    /// Removes from groups the text that equals a deleted entry's name, which the entry got when
-    /// one above it was moved.
+    /// Removes from groups the text that equals a deleted entry's name, which the entry got when a
+    /// superior was moved.
     pub(super) fn leave_texts(&mut self, spelled: &str) -> Result<(), Stop> {
         if self.catalog.deleted_members == DeletedMembers::Keep {
             return Ok(());
@@ -81,8 +81,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Refuses, if the setting says so, to delete an entry or one below it that is a member of
-    /// another group.
+    /// Refuses, if the setting says so, to delete an entry that is a member of another group, or
+    /// has such a subordinate.
     pub(super) fn refuse_members(&self, top: EntryId, tree: bool) -> Result<(), Stop> {
         if self.catalog.deleted_members != DeletedMembers::Refuse {
             return Ok(());

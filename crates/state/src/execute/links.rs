@@ -66,7 +66,7 @@ impl Edit {
         self.count = 0;
     }
 
-    /// Adds a value as a member; `false` if it was one.
+    /// Adds a value as a member; returns `false` if the value was a member before.
     fn add(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
         for id in &ids {
@@ -85,7 +85,8 @@ impl Edit {
         Ok(true)
     }
 
-    /// Removes a value; `false` if it was no member. It may be one as an entry and as a text.
+    /// Removes a value; returns `false` if the value was no member. A value may be a member both as
+    /// an entry and as a text.
     fn remove(&mut self, given: &Given<'_, '_>, value: &[u8]) -> Result<bool, Stop> {
         let (form, ids) = given.resolve(self.type_id, value)?;
         let mut removed = u64::from(self.texts.remove(&form).is_some());
@@ -211,7 +212,7 @@ impl<'e> Draft<'e> {
             .any(|it| it.number == number && it.count() > 0)
     }
 
-    /// Moves all values that must be links from the row into sets. Refuses nothing.
+    /// Moves all values that must be links from the row into sets. Never refuses the write.
     pub fn link_values(&mut self, given: &Given<'_, '_>) -> Result<(), Stop> {
         let changed = self.attributes.iter().filter(|it| match it.values {
             DraftValues::Owned(_) => is_linked(given.schema, it.number, &self.rdn),
@@ -225,7 +226,7 @@ impl<'e> Draft<'e> {
     }
 }
 
-/// Applies a change to links; `false` if the attribute has none.
+/// Applies a change to links; returns `false` if the attribute has no links.
 pub(super) fn apply(
     given: &Given<'_, '_>,
     draft: &mut Draft<'_>,

@@ -31,8 +31,8 @@ struct Values<'e> {
 }
 
 impl<'e> Many<'e> {
-    /// Selects attributes by their number of changes. Links have sets of their own, and attributes
-    /// to be incremented are changed as a whole.
+    /// Selects attributes by their number of changes. Links are changed in their sets, and
+    /// attributes to be incremented as a whole, so they are left out.
     pub fn of(schema: &Schema, changes: &[Modification], numbers: &[AttributeNumber]) -> Many<'e> {
         let mut counts: BTreeMap<AttributeNumber, usize> = BTreeMap::new();
         for (change, number) in changes.iter().zip(numbers) {

@@ -170,7 +170,7 @@ impl Execution<'_, '_> {
                 continue;
             };
             let present = draft.find(number).is_some_and(|it| match &it.values {
-                // Untouched attributes held the RDN's value before, and still do.
+                // Untouched attributes still have the RDN's value.
                 DraftValues::Stored(_) => true,
                 DraftValues::Owned(values) => {
                     position_of(&self.schema, description.type_id, values, &naming.value).is_some()

@@ -134,7 +134,7 @@ impl Execution<'_, '_> {
 }
 
 /// Returns the response control with a copy of an entry; `None` if it exceeds the limits of a
-/// response. The write is done nevertheless, as on every other copy.
+/// response. The write is done nevertheless, as on every other node.
 fn copy(
     view: &View<'_>,
     id: EntryId,

@@ -115,7 +115,7 @@ impl Execution<'_, '_> {
                 self.refuse_held_by(rule, &bases, draft, Some(own))?;
                 continue;
             }
-            // The whole subtree comes under the rule.
+            // The rule applies to the whole subtree after the move.
             bases.push(own.id);
             self.refuse_held_by(rule, &bases, draft, Some(all))?;
             let mut links = 0;

@@ -24,8 +24,8 @@ pub fn require_indexes(catalog: &Catalog, write: &Write) -> Result<(), Refusal> 
     for rule in &rules.unique {
         let covered = given.iter().map(|it| it.0);
         let covered: Vec<TypeId> = covered.filter(|it| rule.covers(schema, *it)).collect();
-        // The entry's place does not matter: once a subtype is in use, its values are looked up
-        // too.
+        // The subtree of the entry does not matter: once any entry has a subtype, its values are
+        // looked up too.
         let is_new = |it: &TypeId| !rule.types.contains(it) && schema.numbers_of(*it).is_empty();
         let asks = rule.asks(write) && (!covered.is_empty() || rule.gets_subtree(write));
         for type_id in &covered {
