@@ -219,8 +219,8 @@ impl<'a> Controls<'a> {
         Ok(true)
     }
 
-    /// Like `take`, for the controls of transactions (RFC 5805) and controls that any operation may
-    /// have.
+    /// Decodes controls of transactions (RFC 5805) and controls that any operation may have, like
+    /// `take`.
     fn take_of_transaction(
         &mut self,
         request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! Reasons why a client gets no answer, or another than success.
+//! Reasons why a client gets no answer, or a result other than success.
 
 use directory::Failure;
 use protocol::{DecodeError, LdapResult};
@@ -13,7 +13,7 @@ pub enum LocalError {
     Request(DecodeError),
     /// The directory wrote a response that cannot be decoded.
     Response(DecodeError),
-    /// The request was answered with another result than success.
+    /// The request was answered with a result other than success.
     Refused(LdapResult),
     /// A transaction was not committed.
     NotCommitted {

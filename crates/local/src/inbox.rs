@@ -32,7 +32,8 @@ impl Inbox {
         arrived.remove(at)
     }
 
-    /// Waits until a wanted completion has arrived. False if none has by `deadline`.
+    /// Waits until a wanted completion has arrived. Returns `false` if none has arrived by
+    /// `deadline`.
     pub fn wait(&self, deadline: Option<Instant>, wanted: impl Fn(&Completion) -> bool) -> bool {
         self.arrival(deadline, &wanted).iter().any(wanted)
     }

@@ -73,8 +73,8 @@ impl LocalClient {
         }
     }
 
-    /// Searches. The result may be another than success, because a search that is ended by a limit
-    /// has found entries, too.
+    /// Searches. The result may be other than success, because a search that a limit ends has found
+    /// entries, too.
     ///
     /// # Errors
     /// The errors of [`request`](Self::request).

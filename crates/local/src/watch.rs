@@ -16,7 +16,7 @@ pub struct Watch {
 /// Messages of a search that follows the directory.
 #[derive(Debug)]
 pub struct News {
-    /// The messages; empty if nothing has changed in time.
+    /// The messages; empty if no change was reported in time.
     pub answer: Answer,
     /// `CaughtUp`, or `Ended` with the result in the answer, or `Broken` when the client is closed.
     pub followed: Followed,

@@ -1,8 +1,8 @@
 //! Sorted lists that outlive the search that made them: a virtual list view or a page of a sorted
-//! search shows one part of a list, and a later one shows another part of it.
+//! search shows one part of a list, and a later view or page shows another part.
 //!
-//! A list holds the sort keys of the matching entries in ascending order. It never changes: it
-//! reflects the directory while it was made, and its version identifies that state.
+//! A list holds the sort keys of the matching entries in ascending order. A list never changes: it
+//! shows the directory as it was when the list was made, and its version identifies that state.
 
 mod coded;
 mod lists;
@@ -295,7 +295,8 @@ mod tests {
         );
         assert_eq!(found(asked(Some(number), 2, 5)), Some(number));
         assert_eq!(found(asked(Some(number + 1), 1, 5)), Some(number));
-        // Lists of one subject never displace those of others; its own oldest list goes.
+        // Lists of one subject never displace lists of others; the oldest list of the subject is
+        // dropped.
         for fingerprint in 2..=8 {
             writer(fingerprint).keep().unwrap();
         }

@@ -1,7 +1,7 @@
 //! The memory budget: memory that the server keeps for its clients between slices, such as sort
 //! keys, lists of views, entries found along links, large entries being sent, and requests and
-//! responses in buffers. All of it counts in one budget, and that of a connection in its account
-//! too.
+//! responses in buffers. All of this memory counts in one budget, and the memory of a connection
+//! also in the connection's account.
 //!
 //! The first 64 KiB of a hold are not counted, so that a usual request neither writes memory shared
 //! by threads nor is refused.

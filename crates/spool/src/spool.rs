@@ -39,7 +39,7 @@ pub struct Spools {
     memory: Arc<Budget>,
 }
 
-/// Terms for the contents of spools, in refusals for lack of room.
+/// Texts for the contents of spools, in refusals for lack of space.
 #[derive(Debug)]
 struct Words {
     /// Content of one spool.
@@ -237,7 +237,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Drops all bytes and returns the room.
+    /// Drops all bytes and returns their space to the limits.
     pub fn clear(&mut self) {
         self.memory.clear();
         if self.file.take().is_some() {

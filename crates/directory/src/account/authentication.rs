@@ -1,5 +1,5 @@
 //! Refuses anonymous requests where `pandoRequireAuthentication` in `cn=config` is TRUE. Requests
-//! that a client needs in order to bind stay possible: Bind, StartTLS, "Who am I?", and reading the
+//! that a client needs in order to bind stay allowed: Bind, StartTLS, "Who am I?", and reading the
 //! root DSE.
 
 use policy::Subject;

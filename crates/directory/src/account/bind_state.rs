@@ -12,7 +12,7 @@ use replica::Replica;
 pub(crate) struct BindState<'d> {
     pub peer: &'d Peer,
     pub verified: &'d VerifiedCache,
-    /// Cache of wrong passwords counted lately.
+    /// Cache of wrong passwords that were counted within the last day.
     pub wrong: &'d VerifiedCache,
     pub replica: &'d Replica<Ticket>,
     /// Scheme under which new passwords are stored.

@@ -67,7 +67,7 @@ impl Bound {
     /// Whether the account is unchanged. The context's snapshot must be taken after `version` was
     /// read.
     pub fn holds(&self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
-        // The connection is changing the password itself: checked when that is done.
+        // This connection is changing the password: the account is checked when the change is done.
         if !self.own.is_empty() {
             return Ok(true);
         }
@@ -92,13 +92,13 @@ impl Bound {
         self.own.push(id);
     }
 
-    /// Whether this request was such a change; removes it, because it was answered.
+    /// Whether this request was a change of the own password; removes it, because it was answered.
     pub fn is_own(&mut self, id: MessageId) -> bool {
         let at = self.own.iter().position(|it| *it == id);
         at.map(|at| self.own.swap_remove(at)).is_some()
     }
 
-    /// Takes over the password that the connection has set.
+    /// Stores the hash of the password that the connection has set.
     pub fn renew(&mut self, context: &Context<'_>) -> Result<(), Stop> {
         if self.passwords.is_some() {
             self.passwords = Some(passwords_of(context, self.entry)?);

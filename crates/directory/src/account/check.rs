@@ -26,7 +26,7 @@ pub(crate) enum CheckPurpose {
         asked: BindControls,
         guess: policy::Tag,
     },
-    /// A bind that is already refused with this verdict: the check only takes its time.
+    /// A bind that is already refused with this verdict: the check only delays the response.
     Refused(Box<Verdict>),
     /// A compare on a password attribute.
     Compare(Box<Compared>),

@@ -28,9 +28,9 @@ pub(crate) fn is_fast(former: &Former) -> bool {
     all.all(|it| password::cost(it) == Cost::Fast)
 }
 
-/// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place
-/// of an old password in the clear that is to be deleted (§8.2.1), which must be among them
-/// where the policy wants it.
+/// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place of
+/// an old password in the clear that is to be deleted (§8.2.1), which must be among the values if
+/// the policy requires the old password.
 pub(crate) fn apply(
     former: &Former,
     change: &mut Change,

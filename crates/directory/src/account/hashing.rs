@@ -46,7 +46,7 @@ pub(crate) struct PasswordJob {
 /// A piece of work for one thread.
 pub(crate) enum Work {
     Verify(PasswordJob),
-    /// Replace the clear-text passwords of a bundle by hashes.
+    /// Replaces the clear-text passwords of a bundle by hashes.
     Hash {
         bundle: Box<Bundle>,
         kind: ResultKind,
@@ -178,8 +178,8 @@ impl HashPool {
         gone.into_iter().for_each(|it| it.task.refuse(left()));
     }
 
-    /// Drops waiting binds and compares of a session whose client sends nothing more. Its writes
-    /// are still done.
+    /// Drops waiting binds and compares of a session whose client sends nothing more. The writes of
+    /// the session are still done.
     pub fn forget_checks(&self, mailbox: &Arc<dyn Mailbox>, session: u64, lane: Lane) {
         let leaves = |it: &Waiting| {
             Arc::ptr_eq(&it.task.mailbox, mailbox)
@@ -307,9 +307,9 @@ impl Shared {
 }
 
 impl HashSettings {
-    /// Spends the time of a verification under the scheme of new passwords.
+    /// Takes as long as a verification under the scheme of new passwords.
     fn verify_in_vain(&self, given: &[u8]) {
-        // Made at the first use, which takes as long as a verification.
+        // The hash is made at its first use, which takes as long as a verification.
         let stored = self.in_vain.get_or_init(|| {
             let random = password::generate_password(IN_VAIN_LENGTH);
             let hashed = random

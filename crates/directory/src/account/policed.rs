@@ -35,7 +35,7 @@ pub(crate) fn account(
 /// Name of an account's entry: resolved, and as spelled.
 pub(crate) type Whose<'w> = (&'w Name, &'w str);
 
-/// A password attempt on an account with a policy, to be judged.
+/// A password attempt on an account with a policy, before the policy has decided.
 pub(crate) struct Case<'c> {
     pub desk: &'c BindState<'c>,
     /// State of the account in the snapshot `version`.
@@ -56,8 +56,8 @@ pub(crate) struct Judgement {
 }
 
 impl<'c> Case<'c> {
-    /// The case of an entry; `None` if no policy applies. The administrator has no policy, because
-    /// nobody could unlock it.
+    /// The account of an entry with its policy; `None` if no policy applies. The administrator has
+    /// no policy, because nobody could unlock it.
     #[inline]
     pub fn of(
         context: &Context<'_>,
@@ -88,7 +88,8 @@ impl<'c> Case<'c> {
         is_locked(account.standing(self.desk.now_us))
     }
 
-    /// Judges a right or wrong password, and records the attempt before the next one is judged.
+    /// Applies the policy to a right or wrong password, and records the attempt before the policy
+    /// is applied to the next one.
     pub fn judge(&mut self, whose: Whose<'_>, guess: Tag, matched: bool) -> Judgement {
         let replica = self.desk.replica;
         let mut attempts = replica.attempts();

@@ -38,7 +38,7 @@ pub(crate) fn response(
     Ok(Some(control))
 }
 
-/// The state that the account's password policy gives it.
+/// The state of the account under its password policy.
 fn usability(account: &Account, now_us: u64) -> AccountUsability {
     let bounded = |number: u64| i32::try_from(number).unwrap_or(i32::MAX);
     let mut trouble = AccountTrouble::default();

@@ -54,7 +54,8 @@ impl Operation {
         }
     }
 
-    /// The operation that a completion may end; `None` for news.
+    /// The operation that a completion may end; `None` for a completion that reports changes to a
+    /// follower.
     pub fn completed_by(completion: &Completion) -> Option<Operation> {
         Some(match &completion.what {
             Finished::News => return None,
@@ -141,8 +142,8 @@ impl Counters {
     /// Adds the counters of another thread.
     pub fn add(&self, other: &Counters) {
         for (operation, _) in OPERATIONS {
-            // Completed first: operations that end meanwhile must not be counted as completed
-            // before begun.
+            // Completed operations are read first: an operation that ends meanwhile must not be
+            // counted as completed without being counted as begun.
             self.completed(operation)
                 .add(other.completed(operation).value());
             self.initiated(operation)

@@ -25,7 +25,7 @@ pub(crate) struct Costs {
     pub took_us: u64,
     /// End of the last search, in microseconds since 1970.
     pub last_us: u64,
-    /// The indexes that would have helped it, by attribute.
+    /// The indexes that would have helped the last search, by attribute.
     pub advice: Vec<(String, IndexKind)>,
 }
 

@@ -217,7 +217,8 @@ impl<'a> Client<'a> {
 
     fn start_all(&mut self) -> Result<(), BenchError> {
         let now = self.run.now();
-        // The outer loop is over slots, so that few operations fill the connections evenly.
+        // The outer loop runs over slots, so that few operations are spread evenly over the
+        // connections.
         for slot in 0..self.depth {
             for member in 0..self.members.len() {
                 if self.run.interval_ns.is_some() {
@@ -535,7 +536,7 @@ impl<'a> Client<'a> {
         *self.end.surprises.entry(what).or_default() += 1;
     }
 
-    /// Gives up a connection; its operations in flight are lost.
+    /// Drops a connection; its operations in flight are lost.
     fn close(&mut self, member: usize, binder: bool, why: &str) {
         self.surprise(format!("connection lost: {why}"));
         let (jobs, recorder) = (&self.run.jobs, &mut self.recorder);

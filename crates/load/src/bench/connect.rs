@@ -15,12 +15,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::BenchError;
 use super::job::put_bind;
 
-/// Connections from one loopback address. A machine has some 28,000 ports for them by default, and
-/// ports of earlier runs are blocked for a minute.
+/// Maximum number of connections from one loopback address. By default a machine has some 28,000
+/// ports for outgoing connections of an address, and ports of earlier runs are blocked for a
+/// minute.
 const CONNECTIONS_PER_SOURCE: usize = 4_000;
 /// Source addresses tried for a connection when ports have run out.
 const SOURCES_TRIED: usize = 8;
-/// Open files beside connections: event queues, reports, files of the standard library.
+/// Number of open files other than connections: event queues, reports, files of the standard
+/// library.
 const OTHER_FILES: u64 = 16;
 /// Timeout of connecting, and of an answer to the first bind.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);

@@ -124,8 +124,8 @@ impl Member {
         self.generation * slots + slot as i32
     }
 
-    /// Gives up one of the two connections. Returns the number of operations lost with it, and
-    /// calls `lost` with the kind of each that had been sent.
+    /// Drops one of the two connections. Returns the number of operations lost with it, and calls
+    /// `lost` with the kind of each that had been sent.
     pub fn lose(&mut self, binder: bool, jobs: &Jobs, mut lost: impl FnMut(usize)) -> u64 {
         if binder {
             self.binder = None;

@@ -359,7 +359,7 @@ fn report(
         last_ns = last_ns.max(end.last_ns);
     }
     let operations = gathering.totals.iter().map(|count| count.operations).sum();
-    // A job without work left ended with its last answer.
+    // A job that has no work left ended with its last response.
     let ended_early = last_ns < run.duration_ns.saturating_sub(1_000_000_000);
     let elapsed_ns = if ended_early {
         last_ns

@@ -60,7 +60,7 @@ pub(crate) struct Piece {
     pub last: bool,
 }
 
-/// The reason why no more pieces come.
+/// The reason why a thread sends no more pieces.
 pub(crate) enum Stop {
     /// The writer has ended.
     Unwanted,

@@ -159,8 +159,8 @@ impl Resolver<'_> {
         Ok(definition)
     }
 
-    /// Returns the definitions whose lines are inherited, the most distant first, the definition
-    /// itself last.
+    /// Returns the definitions whose lines a definition inherits, the most distant first, and the
+    /// definition itself last.
     fn ancestry(&self, position: usize) -> Result<Vec<&SourceDefinition>, TemplateError> {
         let mut chain = vec![&self.source[position]];
         while let Some((line, name)) = &chain[chain.len() - 1].extends {

@@ -6,7 +6,7 @@ use super::expand::{self, Frame, Item, Values};
 use super::model::Plan;
 use crate::random::{Random, mix};
 
-/// Generator of a template's entries. Cheap to clone; any number of threads may use one.
+/// Generator of a template's entries. Cheap to clone; any number of threads may use one generator.
 #[derive(Clone, Debug)]
 pub struct Generator {
     template: Template,

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::defines::Defines;
 use super::error::{TemplateError, error};
 
-/// Octets that names of definitions may add to a line: a chain of definitions, each twice the one
-/// before it, would make a line of any length out of a short template.
+/// Octets that names of definitions may add to a line: a chain of definitions, each twice as long
+/// as the previous one, would make a line of any length out of a short template.
 const GROWTH_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Source {

@@ -7,7 +7,7 @@
 //!
 //! The thread copies a snapshot, compares the copy with it, and brings it up to date by executing
 //! log records, as recovery does. When few records are left, the writer puts the copy in use
-//! (`writer/compaction.rs`).
+//! (`executor/compaction.rs`).
 
 use super::standing::{Compaction, Stage, Verdict};
 use super::{FOLDER, remove_leftovers, wrong};

@@ -85,7 +85,7 @@ impl Lists {
         kept.push(list);
     }
 
-    /// Drops the least recently used list; false if there is none.
+    /// Drops the least recently used list; returns `false` if there is none.
     pub fn give_up_oldest(&self) -> bool {
         let mut kept = self.kept();
         let is_one = !kept.is_empty();

@@ -42,7 +42,7 @@ impl Sorter {
         }
     }
 
-    /// Adds a key; false if there are more than the maximum.
+    /// Adds a key; returns `false` if there are more than the maximum.
     ///
     /// # Errors
     /// There is no room on the disk.
