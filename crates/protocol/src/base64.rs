@@ -1,6 +1,6 @@
 //! Base64 (RFC 4648 §4) as LDIF uses it: one alphabet, padding required, no white space inside.
 //!
-//! Import and export of a directory are mostly base64 by volume, so both directions work on
+//! Import and export of a directory are mostly base64 by volume, so encoding and decoding work on
 //! whole words through small tables that stay in the first-level cache.
 
 use crate::error_text::TextError;
@@ -14,7 +14,7 @@ static PAIRS: [[u8; 2]; 4096] = pairs();
 /// Joined by OR, so that one test finds any bad character of a group.
 static PLACES: [[u32; 256]; 4] = places();
 
-/// Outside the 24 bits a group carries.
+/// Mark of a bad character, outside the 24 bits of a group.
 const INVALID: u32 = 1 << 31;
 
 /// Number of characters `bytes` bytes become, padding included.

@@ -26,7 +26,7 @@ pub const SEQUENCE: u8 = 0x30;
 /// SET and SET OF, constructed.
 pub const SET: u8 = 0x31;
 
-/// How deep elements may nest when nothing else is said.
+/// Default maximum nesting of elements.
 pub const DEPTH_MAX: u8 = 64;
 
 /// Reads elements one after the other from a slice, borrowing their contents.
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The long form of a length (X.690 §8.1.3.5): its value and the bytes behind it.
+/// The long form of a length (X.690 §8.1.3.5): its value and the bytes after it.
 #[cold]
 fn long_length(first: u8, rest: &[u8]) -> Result<(usize, &[u8]), DecodeError> {
     if first == 0x80 {
@@ -280,7 +280,7 @@ pub const fn header_length(content_length: usize) -> usize {
     2 + extra_length_octets(content_length)
 }
 
-/// Length octets behind the first one: none below 128, else as many as the number needs.
+/// Number of length octets after the first one: 0 below 128, else as many as the length needs.
 #[inline]
 const fn extra_length_octets(content_length: usize) -> usize {
     match content_length {

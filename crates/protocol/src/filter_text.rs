@@ -58,7 +58,7 @@ struct Parser<'t> {
     filters: usize,
 }
 
-/// The text behind an operator: its bytes without escapes, and the positions of `*`.
+/// The text after an operator: its bytes without escapes, and the positions of `*`.
 struct Pattern {
     bytes: Vec<u8>,
     stars: Vec<usize>,
@@ -284,8 +284,8 @@ fn put_assertion(out: &mut Vec<u8>, tag: u8, attribute: &[u8], value: &[u8]) {
     });
 }
 
-/// Appends the assertion behind `=`: equality without a star, presence if there is only a star,
-/// else substrings. Empty pieces between two stars match anywhere and are left out.
+/// Appends the assertion after `=`: equality without a star, presence if there is only a star, else
+/// substrings. Empty pieces between two stars match anywhere and are left out.
 fn put_pattern(out: &mut Vec<u8>, attribute: &[u8], pattern: &Pattern) {
     let Pattern { bytes, stars } = pattern;
     let (Some(first), Some(last)) = (stars.first(), stars.last()) else {
@@ -311,8 +311,8 @@ fn put_pattern(out: &mut Vec<u8>, attribute: &[u8], pattern: &Pattern) {
     });
 }
 
-/// The text of RFC 4515, on one line. A choice that is not known has no text there; it is shown
-/// as `(?=unrecognised 0x…)`, which does not parse.
+/// The filter as text of RFC 4515, on one line. A choice that is not known has no text in the RFC;
+/// it is shown as `(?=unrecognised 0x…)`, which does not parse.
 impl fmt::Display for Filter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,7 +6,7 @@ use crate::ber::SEQUENCE;
 /// The length in bytes of the first LDAPMessage in `buffer`, headers included.
 ///
 /// `None` while the message is not complete. Fails as soon as the bytes cannot become a message of
-/// at most `message_bytes_max` bytes, so that a peer never makes us buffer more than that.
+/// at most `message_bytes_max` bytes, so that a peer never makes the server buffer more than that.
 #[inline]
 pub fn frame(buffer: &[u8], message_bytes_max: usize) -> Result<Option<usize>, DecodeError> {
     match buffer {

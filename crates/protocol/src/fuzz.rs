@@ -176,8 +176,8 @@ pub fn controls(bytes: &[u8]) {
     );
 }
 
-/// Values of extended requests and responses, credentials of SASL mechanisms, and controls behind
-/// an operation of any kind.
+/// Values of extended requests and responses, credentials of SASL mechanisms, and controls after an
+/// operation of any kind.
 pub fn extended(bytes: &[u8]) {
     if let Some(controls) = crate::decode_controls_of(bytes) {
         assert!(controls.len() <= crate::control::CONTROLS_MAX);

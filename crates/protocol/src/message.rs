@@ -86,9 +86,9 @@ impl<'a> Message<'a> {
 
     /// Decodes a message whose operation is a search.
     ///
-    /// The commonest search has a path of its own, on which the message is put together in one
-    /// place from parts in registers: each move of its 176 bytes right after they were written
-    /// costs about 5 ns, because the processor must wait for the writes.
+    /// The commonest form of a search is decoded by code of its own, which puts the message
+    /// together in one place from parts in registers: each move of its 176 bytes right after they
+    /// were written costs about 5 ns, because the processor must wait for the writes.
     #[inline]
     fn decode_search(
         id: MessageId,
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Decodes the controls behind the operation.
+/// Decodes the controls after the operation.
 #[inline(always)]
 fn close<'a>(body: &mut Reader<'a>) -> Result<Vec<Control<'a>>, DecodeError> {
     let controls = control::decode_controls(body)?;

@@ -287,7 +287,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Reads `type=value` and the spaces around; also gives where the value's text ends.
+    /// Reads `type=value` and the spaces around it; also returns the end of the value's text.
     fn attribute_value(&mut self) -> Result<(AttributeValue<'a>, usize), TextError> {
         self.skip_spaces();
         let attribute = self.attribute()?;

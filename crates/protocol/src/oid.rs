@@ -76,7 +76,7 @@ pub const MATCHING_ENTRY_COUNT_RESPONSE: &str = "1.3.6.1.4.1.30221.2.5.37";
 pub const REJECT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.54";
 /// Permit unindexed search control (Ping Identity); has no value.
 pub const PERMIT_UNINDEXED_SEARCH: &str = "1.3.6.1.4.1.30221.2.5.55";
-/// Queue length control, of our own arc (docs/reference/oids.md).
+/// Queue length control, Pando's own (docs/reference/oids.md).
 pub const QUEUE_LENGTH: &str = "2.25.264386329193173027935752912657775087103.3.1";
 /// Explain control, Pando's own (docs/reference/oids.md): how a search is carried out. The request
 /// has no value, the response's is an `Explanation`.
@@ -124,7 +124,7 @@ pub const INCREMENTAL_UPDATE_STYLE: &str = "1.3.6.1.1.17.7";
 pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
 /// Compacts the served database, Pando's own (docs/reference/oids.md); has no value.
 pub const COMPACT: &str = "2.25.264386329193173027935752912657775087103.4.1";
-/// Cancels the compaction under way; has no value.
+/// Cancels the running compaction, Pando's own; has no value.
 pub const CANCEL_COMPACTION: &str = "2.25.264386329193173027935752912657775087103.4.2";
 /// Makes the server read its settings again, Pando's own (docs/reference/oids.md); has no value.
 pub const RELOAD: &str = "2.25.264386329193173027935752912657775087103.4.3";

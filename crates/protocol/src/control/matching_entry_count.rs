@@ -23,7 +23,7 @@ pub struct MatchingEntryCountRequest {
     pub skip_exploded_indexes: bool,
     /// Number of candidates from which on no further index is used.
     pub fast_threshold: Option<i64>,
-    /// Like `fast_threshold`, for indexes that are slow to read.
+    /// Number of candidates from which on no further index is used that is slow to read.
     pub slow_threshold: Option<i64>,
     /// Whether the response has further fields.
     pub extended_response: bool,

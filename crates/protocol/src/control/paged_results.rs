@@ -7,7 +7,8 @@ use crate::error::{Component, DecodeError};
 /// `realSearchControlValue` of RFC 2696.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PagedResults<'a> {
-    /// Request: entries wanted in the page, 0 to give up. Response: estimated total, 0 for unknown.
+    /// Request: entries wanted in the page, 0 to end the paged search. Response: estimated total, 0
+    /// for unknown.
     pub size: u32,
     /// Start of the next page; empty in the first request and in the last response.
     pub cookie: &'a [u8],

@@ -276,7 +276,7 @@ fn put_if_true(out: &mut Vec<u8>, value: bool) {
     }
 }
 
-/// A phase's end: `refreshDone` is true unless said otherwise.
+/// Reads the end of a phase: `refreshDone` is TRUE by default.
 fn put_phase(out: &mut Vec<u8>, cookie: Option<&[u8]>, refresh_done: bool) {
     put_cookie(out, cookie);
     if !refresh_done {

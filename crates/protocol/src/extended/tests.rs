@@ -165,7 +165,8 @@ fn bulk_update() {
 
 #[test]
 fn bulk_updates_that_are_none() {
-    // A number below 1, an operation that is no update, one without content, rest behind the list.
+    // A number below 1, an operation that is no update, an update without content, bytes after the
+    // list.
     for junk in [
         &b"\x30\x05\x02\x01\x00\x30\x00"[..],
         b"\x30\x09\x02\x01\x01\x30\x04\x30\x02\x42\x00",

@@ -35,7 +35,7 @@ pub struct UpdateControls<'a> {
     pub controls: Vec<Control<'a>>,
 }
 
-/// `responseValue` of an extended response, here that of Start Transaction.
+/// Tag of `responseValue` in an extended response, here in that of Start Transaction.
 const RESPONSE_VALUE: u8 = 0x8b;
 
 impl<'a> EndTransactionRequest<'a> {

@@ -46,8 +46,8 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Where the last whole record of `text` ends, after its blank line. `None`: no record ends here.
-/// `text` up to there and from there on can be parsed independently.
+/// End of the last whole record of `text`, after its blank line; `None` if no record ends in
+/// `text`. The parts of `text` before and after this place can be parsed independently.
 pub fn last_boundary(text: &[u8]) -> Option<usize> {
     let mut end = text.len();
     while let Some(at) = text.get(..end)?.iter().rposition(|byte| *byte == b'\n') {
@@ -74,7 +74,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 pub(super) struct RecordCursor {
     /// Start of the record being looked for.
     pub(super) start: usize,
-    /// No record ends between `start` and here. start <= scanned
+    /// No record ends between `start` and this place. start <= scanned
     scanned: usize,
     /// Line of `start`.
     pub(super) line: u64,
@@ -96,7 +96,7 @@ impl RecordCursor {
     }
 
     /// Line and range of the next record; `None` if `text` has no further complete one. Without a
-    /// blank line behind it, the last record is complete only if `at_end`.
+    /// blank line after it, the last record is complete only if `at_end`.
     pub(super) fn next(&mut self, text: &[u8], at_end: bool) -> Option<(u64, Range<usize>)> {
         loop {
             self.skip_blank_lines(text);
@@ -156,7 +156,7 @@ impl RecordCursor {
         self.scanned = self.scanned.max(self.start);
     }
 
-    /// Where the record at `start` ends, and where the blank line after it does.
+    /// End of the record at `start`, and end of the blank line after it.
     fn find_end(&mut self, text: &[u8], at_end: bool) -> Option<(usize, usize)> {
         while let Some(found) = text.get(self.scanned..).and_then(|rest| find(rest, b'\n')) {
             let newline = self.scanned + found;

@@ -14,7 +14,7 @@ const RECORD_BYTES_MAX: usize = 64 << 20;
 /// Bytes taken from the source at once, so that a large slice is not copied as a whole.
 const FILL_BYTES_MAX: usize = 256 << 10;
 
-/// Records from a stream. Holds the current record and at most 256 KiB behind it.
+/// Records from a stream. Holds the current record and at most 256 KiB of the bytes after it.
 #[derive(Debug)]
 pub struct LdifReader<R> {
     source: R,
@@ -80,7 +80,7 @@ impl<R: BufRead> LdifReader<R> {
         self.record_line
     }
 
-    /// Sets `record` to the range of the next record; false if there is none.
+    /// Sets `record` to the range of the next record; returns `false` if there is none.
     fn advance(&mut self) -> Result<bool, LdifError> {
         loop {
             if let Some((line, range)) = self.cursor.next(&self.buffer, self.at_end) {

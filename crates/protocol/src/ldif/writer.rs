@@ -5,7 +5,8 @@ use super::record::{LdifControl, LdifRecord};
 use crate::base64;
 use crate::request::ChangeOperation;
 
-/// Writes LDIF into a buffer. Without state: any number of threads can each fill their own.
+/// Writes LDIF into a buffer. A writer has no state, so any number of threads can each fill a
+/// buffer of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LdifWriter {
     /// Longest line in columns; 0: lines are not folded.
