@@ -7,8 +7,8 @@ use kit::{Client, Pando, people};
 use protocol::control::{ReadEntryRequest, ReadEntryResponse};
 use protocol::extended::{EndTransactionRequest, EndTransactionResponse};
 use protocol::{
-    AddRequest, ExtendedRequest, MessageId, OwnedControl, PartialAttribute, Request, ResultCode,
-    oid, put_partial_attribute, write_request,
+    AddRequest, ExtendedRequest, MessageId, OwnedAttribute, OwnedControl, Request, ResultCode, oid,
+    write_request,
 };
 
 mod refusals;
@@ -384,17 +384,12 @@ fn identifiers_of_the_client_need_no_round_trip() {
     assert!(!is_there(&mut admin, "cn=c,ou=People,dc=example,dc=com"));
 }
 
-fn encoded(name: &str, value: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_partial_attribute(&mut out, name, std::iter::once(value.as_bytes()));
-    out
+fn encoded(name: &str, value: &str) -> OwnedAttribute {
+    OwnedAttribute::new(name, [value])
 }
 
-fn add<'a>(entry: &'a str, attributes: &'a [Vec<u8>]) -> Request<'a> {
-    let attributes = attributes.iter();
-    let attributes = attributes
-        .map(|it| PartialAttribute::from_checked(it).expect("just encoded"))
-        .collect();
+fn add<'a>(entry: &'a str, attributes: &'a [OwnedAttribute]) -> Request<'a> {
+    let attributes = attributes.iter().map(OwnedAttribute::as_partial).collect();
     Request::Add(AddRequest { entry, attributes })
 }
 

@@ -9,8 +9,8 @@
 use directory::{Directory, InitOptions, Options, Peer};
 use local::LocalClient;
 use protocol::{
-    AddRequest, Authentication, BindRequest, CompareRequest, Filter, PartialAttribute, Request,
-    ResultCode, Scope, SearchRequest, frame, put_partial_attribute, write_request,
+    AddRequest, Authentication, BindRequest, CompareRequest, Filter, OwnedAttribute, Request,
+    ResultCode, Scope, SearchRequest, frame, write_request,
 };
 use std::error::Error;
 use std::path::Path;
@@ -143,15 +143,8 @@ fn add(person: u64, out: &mut Vec<u8>) {
         ("mail", &mail),
         ("userPassword", PASSWORD),
     ];
-    let encoded = values.map(|(attribute, value)| {
-        let mut it = Vec::new();
-        put_partial_attribute(&mut it, attribute, std::iter::once(value.as_bytes()));
-        it
-    });
-    let attributes = encoded
-        .iter()
-        .filter_map(|it| PartialAttribute::from_checked(it))
-        .collect();
+    let attributes = values.map(|(attribute, value)| OwnedAttribute::new(attribute, [value]));
+    let attributes = attributes.iter().map(OwnedAttribute::as_partial).collect();
     let entry = name_of(person);
     write_request(
         out,

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use protocol::{
-    Change, ChangeOperation, ModifyRequest, PartialAttribute, Request, Response, SearchRequest,
-    put_partial_attribute,
+    Change, ChangeOperation, ModifyRequest, OwnedAttribute, Request, Response, SearchRequest,
 };
 
 use super::node::{SPARES, spare};
@@ -82,22 +81,16 @@ fn write(client: &mut Client, last: u64, stop: &AtomicBool) -> io::Result<Wrote>
 
 fn put(client: &mut Client, number: u64) -> io::Result<()> {
     let text = number.to_string();
-    let mut attribute = Vec::new();
-    put_partial_attribute(
-        &mut attribute,
-        "description",
-        std::iter::once(text.as_bytes()),
-    );
-    let attribute = PartialAttribute::from_checked(&attribute);
-    let changes = attribute.map(|attribute| Change {
+    let attribute = OwnedAttribute::new("description", [text]);
+    let change = Change {
         operation: ChangeOperation::Replace,
-        attribute,
-    });
+        attribute: attribute.as_partial(),
+    };
     let object = spare(number);
     client.send(
         &Request::Modify(ModifyRequest {
             object: &object,
-            changes: changes.into_iter().collect(),
+            changes: vec![change],
         }),
         &[],
     )

@@ -13,8 +13,8 @@ use policy::password::Scheme;
 use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch, ReadEntryRequest};
 use protocol::{
     AddRequest, Change, ChangeOperation, CompareRequest, DeleteRequest, ExtendedRequest, Filter,
-    ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, ResultCode, Scope,
-    SearchRequest, oid, put_partial_attribute,
+    ModifyDnRequest, ModifyRequest, OwnedAttribute, OwnedControl, Request, ResultCode, Scope,
+    SearchRequest, oid,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,19 +28,10 @@ fn owner(directory: &Directory) -> LocalClient {
     LocalClient::as_owner(directory, PATIENCE).unwrap()
 }
 
-/// An attribute as a request contains it.
-fn encoded(description: &str, value: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_partial_attribute(&mut out, description, std::iter::once(value.as_bytes()));
-    out
-}
-
 fn add(client: &mut LocalClient, entry: &str, surname: &str) -> Result<Answer, LocalError> {
-    let attributes = [encoded("objectClass", "person"), encoded("sn", surname)];
-    let attributes = attributes
-        .iter()
-        .map(|it| PartialAttribute::from_checked(it));
-    let attributes = attributes.map(Option::unwrap).collect();
+    let attributes = [("objectClass", "person"), ("sn", surname)];
+    let attributes = attributes.map(|(name, value)| OwnedAttribute::new(name, [value]));
+    let attributes = attributes.iter().map(OwnedAttribute::as_partial).collect();
     client.add(AddRequest { entry, attributes }, &[])
 }
 
@@ -51,10 +42,10 @@ fn replacing<T>(
     value: &str,
     send: impl FnOnce(ModifyRequest<'_>) -> T,
 ) -> T {
-    let attribute = encoded(description, value);
+    let attribute = OwnedAttribute::new(description, [value]);
     let change = Change {
         operation: ChangeOperation::Replace,
-        attribute: PartialAttribute::from_checked(&attribute).unwrap(),
+        attribute: attribute.as_partial(),
     };
     send(ModifyRequest {
         object,

@@ -7,8 +7,9 @@ use crate::report::Problem;
 use directory::{Directory, Options};
 use local::{LocalCall, LocalClient};
 use protocol::{
-    Authentication, BindRequest, LdapResult, MessageId, OwnedControl, Request, Response,
-    ResponseMessage, ResultCode, SearchRequest, frame, write_request,
+    Authentication, BindRequest, Change, ChangeOperation, LdapResult, MessageId, ModifyRequest,
+    OwnedAttribute, OwnedControl, Request, Response, ResponseMessage, ResultCode, SearchRequest,
+    frame, write_request,
 };
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -119,6 +120,36 @@ impl Channel {
         })
     }
 
+    /// Changes one attribute of an entry and returns the result.
+    pub fn modify(
+        &mut self,
+        object: &str,
+        operation: ChangeOperation,
+        attribute: &OwnedAttribute,
+    ) -> Result<LdapResult, Problem> {
+        self.result(&Request::Modify(ModifyRequest {
+            object,
+            changes: vec![Change {
+                operation,
+                attribute: attribute.as_partial(),
+            }],
+        }))
+    }
+
+    /// Changes one attribute of an entry, which must succeed.
+    pub fn must_modify(
+        &mut self,
+        object: &str,
+        operation: ChangeOperation,
+        attribute: &OwnedAttribute,
+    ) -> Result<(), Problem> {
+        let result = self.modify(object, operation, attribute)?;
+        match result.code {
+            ResultCode::SUCCESS => Ok(()),
+            _ => Err(refused(&result).about(object)),
+        }
+    }
+
     /// Sends a request and returns its final result.
     pub fn result(&mut self, request: &Request<'_>) -> Result<LdapResult, Problem> {
         self.result_with(request, &[])
@@ -133,8 +164,8 @@ impl Channel {
         let answers = self.call_with(request, controls)?;
         let last = answers.last().map(Vec::as_slice).unwrap_or_default();
         let message = ResponseMessage::decode(last).map_err(Problem::failed)?;
-        result_of(message.response)
-            .ok_or_else(|| Problem::failed("the server's last response has no result code"))
+        let result = message.response.result().cloned();
+        result.ok_or_else(|| Problem::failed("the server's last response has no result code"))
     }
 
     /// The first visible value of an attribute of one entry; `None` if there is none.
@@ -210,8 +241,8 @@ impl Channel {
         };
         let message = ResponseMessage::decode(&answer).map_err(Problem::failed)?;
         let id = message.id;
-        match result_of(message.response) {
-            Some(result) => Ok((id, result)),
+        match message.response.result() {
+            Some(result) => Ok((id, result.clone())),
             None => Err(Problem::failed("the server's response has no result code")),
         }
     }
@@ -265,19 +296,6 @@ fn is_trouble(code: ResultCode) -> bool {
     )
 }
 
-fn result_of(response: Response<'_>) -> Option<LdapResult> {
-    match response {
-        Response::SearchDone(it)
-        | Response::Modify(it)
-        | Response::Add(it)
-        | Response::Delete(it)
-        | Response::ModifyDn(it)
-        | Response::Compare(it) => Some(it),
-        Response::Bind { result, .. } | Response::Extended { result, .. } => Some(result),
-        _ => None,
-    }
-}
-
 impl Online {
     fn send(
         &mut self,
@@ -303,7 +321,7 @@ impl Online {
             take_messages(&mut self.buffer, &mut answers)?;
             let last = answers.last().map(Vec::as_slice).unwrap_or_default();
             if let Ok(message) = ResponseMessage::decode(last)
-                && result_of(message.response).is_some()
+                && message.response.result().is_some()
             {
                 return Ok(answers);
             }

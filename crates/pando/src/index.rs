@@ -8,9 +8,8 @@ use crate::cli::IndexAction;
 use crate::init::parse_kinds;
 use crate::report::{Problem, say};
 use protocol::{
-    AddRequest, Change, ChangeOperation, DeleteRequest, DerefAliases, Filter, ModifyRequest,
-    PartialAttribute, Request, Response, ResponseMessage, Scope, SearchRequest,
-    put_partial_attribute,
+    AddRequest, ChangeOperation, DeleteRequest, DerefAliases, Filter, OwnedAttribute, Request,
+    Response, ResponseMessage, Scope, SearchRequest,
 };
 use std::path::Path;
 use std::time::SystemTime;
@@ -61,7 +60,11 @@ fn drop_from(dir: &Path, attribute: &str, kinds: &[String]) -> Result<(), Proble
         let entry = &found.name;
         return channel.succeed(&Request::Delete(DeleteRequest { entry }));
     }
-    replace(&mut channel, &found.name, &encode_kinds(left))
+    channel.must_modify(
+        &found.name,
+        ChangeOperation::Replace,
+        &kinds_attribute(left),
+    )
 }
 
 /// Changes `pandoIndexRebuild` in the definition, so that the index is rebuilt.
@@ -70,8 +73,8 @@ fn rebuild(dir: &Path, attribute: &str) -> Result<(), Problem> {
     let entry = existing(&mut channel, attribute)?.name;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mark = now.unwrap_or_default().as_micros().to_string();
-    let encoded = encode("pandoIndexRebuild", &[mark.as_bytes()]);
-    replace(&mut channel, &entry, &encoded)
+    let attribute = OwnedAttribute::new("pandoIndexRebuild", [mark]);
+    channel.must_modify(&entry, ChangeOperation::Replace, &attribute)
 }
 
 /// The definition of an attribute's index, under any name of the attribute.
@@ -92,47 +95,27 @@ fn find(channel: &mut Channel, attribute: &str) -> Result<Option<Definition>, Pr
 pub fn add_to(channel: &mut Channel, attribute: &str, kinds: IndexKinds) -> Result<(), Problem> {
     if let Some(found) = find(channel, attribute)? {
         let kinds = found.kinds()? | kinds;
-        return replace(channel, &found.name, &encode_kinds(kinds));
+        return channel.must_modify(
+            &found.name,
+            ChangeOperation::Replace,
+            &kinds_attribute(kinds),
+        );
     }
-    let encoded = [
-        encode("objectClass", &[b"pandoIndex"]),
-        encode("cn", &[attribute.as_bytes()]),
-        encode("pandoIndexAttribute", &[attribute.as_bytes()]),
-        encode_kinds(kinds),
+    let attributes = [
+        OwnedAttribute::new("objectClass", ["pandoIndex"]),
+        OwnedAttribute::new("cn", [attribute]),
+        OwnedAttribute::new("pandoIndexAttribute", [attribute]),
+        kinds_attribute(kinds),
     ];
-    let attributes: Vec<PartialAttribute<'_>> = encoded
-        .iter()
-        .filter_map(|it| PartialAttribute::from_checked(it))
-        .collect();
     let entry = entry_name(attribute);
     channel.succeed(&Request::Add(AddRequest {
         entry: &entry,
-        attributes,
+        attributes: attributes.iter().map(OwnedAttribute::as_partial).collect(),
     }))
 }
 
-/// Replaces an attribute of a definition.
-fn replace(channel: &mut Channel, entry: &str, encoded: &[u8]) -> Result<(), Problem> {
-    let attributes = PartialAttribute::from_checked(encoded).into_iter();
-    let changes = attributes.map(|attribute| Change {
-        operation: ChangeOperation::Replace,
-        attribute,
-    });
-    channel.succeed(&Request::Modify(ModifyRequest {
-        object: entry,
-        changes: changes.collect(),
-    }))
-}
-
-fn encode_kinds(kinds: IndexKinds) -> Vec<u8> {
-    let names: Vec<&[u8]> = kinds.iter().map(|kind| kind.name().as_bytes()).collect();
-    encode("pandoIndexKind", &names)
-}
-
-fn encode(attribute: &str, values: &[&[u8]]) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_partial_attribute(&mut out, attribute, values.iter().copied());
-    out
+fn kinds_attribute(kinds: IndexKinds) -> OwnedAttribute {
+    OwnedAttribute::new("pandoIndexKind", kinds.iter().map(|kind| kind.name()))
 }
 
 fn status(dir: &Path) -> Result<(), Problem> {

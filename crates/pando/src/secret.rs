@@ -3,9 +3,7 @@
 use crate::channel::Channel;
 use crate::report::{Problem, note, say};
 use policy::Secrets;
-use protocol::{
-    Change, ChangeOperation, ModifyRequest, PartialAttribute, Request, put_partial_attribute,
-};
+use protocol::{ChangeOperation, OwnedAttribute};
 use schema::Schema;
 use std::path::Path;
 
@@ -15,20 +13,8 @@ const SETTING: &str = "pandoSecretAttribute";
 /// Marks attribute types as secret, so that only the administrator can read them.
 pub fn mark(dir: &Path, attributes: &[String]) -> Result<(), Problem> {
     let mut channel = Channel::open(dir)?;
-    let mut encoded = Vec::new();
-    let values = attributes.iter().map(|it| it.as_bytes());
-    put_partial_attribute(&mut encoded, SETTING, values);
-    let changes = PartialAttribute::from_checked(&encoded)
-        .into_iter()
-        .map(|attribute| Change {
-            operation: ChangeOperation::Add,
-            attribute,
-        });
-    let request = Request::Modify(ModifyRequest {
-        object: CONFIG,
-        changes: changes.collect(),
-    });
-    channel.succeed(&request)?;
+    let attribute = OwnedAttribute::new(SETTING, attributes);
+    channel.must_modify(CONFIG, ChangeOperation::Add, &attribute)?;
     say(format_args!(
         "secret, for the administrator only: {}",
         attributes.join(", ")

@@ -7,7 +7,7 @@
 
 mod attribute;
 
-pub use attribute::{PartialAttribute, Values, ValuesIter, put_partial_attribute};
+pub use attribute::{OwnedAttribute, PartialAttribute, Values, ValuesIter, put_partial_attribute};
 
 use crate::error::{Component, DecodeError, saturated};
 

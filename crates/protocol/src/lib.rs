@@ -34,7 +34,7 @@ mod result_code;
 pub mod sasl;
 pub mod url;
 
-pub use ber::{PartialAttribute, Values, put_partial_attribute};
+pub use ber::{OwnedAttribute, PartialAttribute, Values, put_partial_attribute};
 pub use control::{Control, OwnedControl};
 pub use count::counted;
 pub use error::{Component, DecodeError};

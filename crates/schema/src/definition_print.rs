@@ -4,6 +4,19 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::definition::*;
 
+/// Prints the fields with which nearly all definitions begin.
+macro_rules! head {
+    ($f:expr, $of:expr, $identifier:expr) => {
+        head(
+            $f,
+            $identifier,
+            &$of.names,
+            $of.description.as_deref(),
+            $of.obsolete,
+        )?
+    };
+}
+
 impl Display for Definition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -21,13 +34,7 @@ impl Display for Definition {
 
 impl Display for AttributeTypeDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(
-            f,
-            &self.oid,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &self.oid);
         word(f, "SUP", self.superior.as_deref())?;
         word(f, "EQUALITY", self.equality.as_deref())?;
         word(f, "ORDERING", self.ordering.as_deref())?;
@@ -48,13 +55,7 @@ impl Display for AttributeTypeDefinition {
 
 impl Display for ObjectClassDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(
-            f,
-            &self.oid,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &self.oid);
         words(f, "SUP", &self.superiors)?;
         flag(f, self.kind.keyword(), true)?;
         words(f, "MUST", &self.must)?;
@@ -72,13 +73,7 @@ impl Display for SyntaxDefinition {
 
 impl Display for MatchingRuleDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(
-            f,
-            &self.oid,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &self.oid);
         word(f, "SYNTAX", Some(&self.syntax))?;
         tail(f, &self.extensions)
     }
@@ -86,13 +81,7 @@ impl Display for MatchingRuleDefinition {
 
 impl Display for MatchingRuleUseDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(
-            f,
-            &self.oid,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &self.oid);
         words(f, "APPLIES", &self.applies)?;
         tail(f, &self.extensions)
     }
@@ -100,13 +89,7 @@ impl Display for MatchingRuleUseDefinition {
 
 impl Display for ContentRuleDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(
-            f,
-            &self.oid,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &self.oid);
         words(f, "AUX", &self.auxiliaries)?;
         words(f, "MUST", &self.must)?;
         words(f, "MAY", &self.may)?;
@@ -117,13 +100,7 @@ impl Display for ContentRuleDefinition {
 
 impl Display for NameFormDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        head(
-            f,
-            &self.oid,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &self.oid);
         word(f, "OC", Some(&self.class))?;
         words(f, "MUST", &self.must)?;
         words(f, "MAY", &self.may)?;
@@ -134,13 +111,7 @@ impl Display for NameFormDefinition {
 impl Display for StructureRuleDefinition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let rule_id = self.rule_id.to_string();
-        head(
-            f,
-            &rule_id,
-            &self.names,
-            self.description.as_deref(),
-            self.obsolete,
-        )?;
+        head!(f, self, &rule_id);
         word(f, "FORM", Some(&self.form))?;
         // Rule ids in a list are separated by white space alone (RFC 4512 §4.1.7.1 `ruleidlist`).
         match self.superiors.as_slice() {

@@ -118,7 +118,7 @@ fn refuse_repeated(
 /// Operational attributes that administrators may set under relaxed rules
 /// (draft-zeilenga-ldap-relax-03 §3.6), such as the account state from another server. All others
 /// follow from the entry.
-const RELAXABLE: [&str; 10] = [
+pub const RELAXABLE: [&str; 10] = [
     "createTimestamp",
     "creatorsName",
     "entryUUID",

@@ -44,7 +44,7 @@ fn a_malformed_update_aborts_what_it_names() {
     let attribute = encoded("sn", "x");
     let change = Change {
         operation: ChangeOperation::Replace,
-        attribute: PartialAttribute::from_checked(&attribute).expect("just encoded"),
+        attribute: attribute.as_partial(),
     };
     let modify = Request::Modify(ModifyRequest {
         object: "cn=x",

@@ -13,7 +13,7 @@ use pando_benches::process::Server;
 use protocol::extended::EndTransactionRequest;
 use protocol::{
     AddRequest, Change, ChangeOperation, DeleteRequest, ExtendedRequest, ModifyDnRequest,
-    ModifyRequest, OwnedControl, PartialAttribute, Request, oid, put_partial_attribute,
+    ModifyRequest, OwnedAttribute, OwnedControl, PartialAttribute, Request, oid,
 };
 
 use crate::{Site, Tally, wrong};
@@ -209,13 +209,9 @@ fn change(
 
 /// Makes the other group and puts it into the place of the first.
 fn exchange(client: &mut Client, wanted: &Members, progress: &mut Progress) -> io::Result<()> {
-    let attributes = [("objectClass", "groupOfEntries"), ("cn", "next")].map(|(name, value)| {
-        let mut out = Vec::new();
-        put_partial_attribute(&mut out, name, std::iter::once(value.as_bytes()));
-        out
-    });
-    let attributes = attributes.iter();
-    let attributes = attributes.filter_map(|it| PartialAttribute::from_checked(it));
+    let attributes = [("objectClass", "groupOfEntries"), ("cn", "next")];
+    let attributes = attributes.map(|(name, value)| OwnedAttribute::new(name, [value]));
+    let attributes = attributes.iter().map(OwnedAttribute::as_partial);
     let add = Request::Add(AddRequest {
         entry: NEXT,
         attributes: attributes.collect(),

@@ -3,7 +3,7 @@
 use protocol::ber::{Reader, decode_integer};
 use protocol::counted;
 use protocol::response::tag;
-use protocol::{Response, ResponseMessage, ResultCode};
+use protocol::{ResponseMessage, ResultCode};
 
 use super::JobKind;
 use super::job::Jobs;
@@ -50,20 +50,8 @@ impl Answer {
     /// Returns the response as text for the report.
     pub fn described(&self, octets: &[u8]) -> String {
         let code = ResultCode(self.code);
-        let result =
-            ResponseMessage::decode(octets)
-                .ok()
-                .and_then(|message| match message.response {
-                    Response::SearchDone(result)
-                    | Response::Bind { result, .. }
-                    | Response::Modify(result)
-                    | Response::Add(result)
-                    | Response::Delete(result)
-                    | Response::ModifyDn(result)
-                    | Response::Compare(result)
-                    | Response::Extended { result, .. } => Some(result),
-                    _ => None,
-                });
+        let message = ResponseMessage::decode(octets).ok();
+        let result = message.as_ref().and_then(|it| it.response.result());
         match result {
             Some(result) if !result.diagnostic.is_empty() => {
                 format!("{code}: {}", result.diagnostic)

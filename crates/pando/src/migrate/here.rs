@@ -8,8 +8,8 @@ use crate::report::Problem;
 use protocol::control::{PagedResults, Subentries};
 use protocol::{
     AddRequest, Change, ChangeOperation, DeleteRequest, Filter, LdapResult, MessageId,
-    ModifyDnRequest, ModifyRequest, OwnedControl, PartialAttribute, Request, Response,
-    ResponseMessage, ResultCode, Scope, SearchRequest, oid, put_partial_attribute,
+    ModifyDnRequest, ModifyRequest, OwnedAttribute, OwnedControl, Request, Response,
+    ResponseMessage, ResultCode, Scope, SearchRequest, oid,
 };
 use std::sync::Arc;
 
@@ -191,13 +191,13 @@ impl Write<'_> {
         let done = match *self {
             Write::Add(entry, attributes) => {
                 let all = attributes.iter().map(|(name, it)| (&**name, it.as_slice()));
-                let encoded = encode(all);
-                let attributes = borrowed(&encoded);
+                let owned = owned(all);
+                let attributes = owned.iter().map(OwnedAttribute::as_partial).collect();
                 act(&Request::Add(AddRequest { entry, attributes }), &relaxed)
             }
             Write::Modify(object, edits) => {
-                let encoded = encode(edits.iter().map(|(_, name, it)| (&**name, it.as_slice())));
-                let attributes = borrowed(&encoded).into_iter();
+                let owned = owned(edits.iter().map(|(_, name, it)| (&**name, it.as_slice())));
+                let attributes = owned.iter().map(OwnedAttribute::as_partial);
                 let changes = edits
                     .iter()
                     .zip(attributes)
@@ -261,19 +261,9 @@ pub fn split(dn: &str) -> (&str, &str) {
     )
 }
 
-fn encode<'a>(attributes: impl Iterator<Item = (&'a str, &'a [Vec<u8>])>) -> Vec<Vec<u8>> {
-    let one = |(name, values): (&str, &[Vec<u8>])| {
-        let mut out = Vec::new();
-        put_partial_attribute(&mut out, name, values.iter().map(Vec::as_slice));
-        out
-    };
-    attributes.map(one).collect()
-}
-
-fn borrowed(encoded: &[Vec<u8>]) -> Vec<PartialAttribute<'_>> {
-    encoded
-        .iter()
-        .filter_map(|it| PartialAttribute::from_checked(it))
+fn owned<'a>(attributes: impl Iterator<Item = (&'a str, &'a [Vec<u8>])>) -> Vec<OwnedAttribute> {
+    attributes
+        .map(|(name, values)| OwnedAttribute::new(name, values))
         .collect()
 }
 

@@ -5,8 +5,7 @@ use super::trouble::Trouble;
 use crate::channel::{Channel, refused};
 use crate::report::{Problem, note};
 use protocol::{
-    Change, ChangeOperation, ModifyRequest, PartialAttribute, Request, Response, ResponseMessage,
-    ResultCode, Scope, put_partial_attribute,
+    ChangeOperation, OwnedAttribute, Request, Response, ResponseMessage, ResultCode, Scope,
 };
 use schema::Schema;
 use store::{IndexKind, IndexKinds};
@@ -74,19 +73,8 @@ fn values(
 }
 
 fn add(channel: &mut Channel, base: &str) -> Result<(), Problem> {
-    let mut encoded = Vec::new();
-    put_partial_attribute(&mut encoded, CONTEXT, std::iter::once(base.as_bytes()));
-    let changes = PartialAttribute::from_checked(&encoded)
-        .into_iter()
-        .map(|attribute| Change {
-            operation: ChangeOperation::Add,
-            attribute,
-        });
-    let request = Request::Modify(ModifyRequest {
-        object: CONFIG,
-        changes: changes.collect(),
-    });
-    let result = channel.result(&request)?;
+    let attribute = OwnedAttribute::new(CONTEXT, [base]);
+    let result = channel.modify(CONFIG, ChangeOperation::Add, &attribute)?;
     match result.code {
         ResultCode::SUCCESS => Ok(()),
         _ => {

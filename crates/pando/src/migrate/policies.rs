@@ -9,10 +9,7 @@ use super::remote::{Remote, everything};
 use super::trouble::Trouble;
 use crate::channel::Channel;
 use crate::report::{Problem, note};
-use protocol::{
-    Change, ChangeOperation, Filter, ModifyRequest, PartialAttribute, Request, ResultCode, Scope,
-    oid, put_partial_attribute,
-};
+use protocol::{ChangeOperation, Filter, OwnedAttribute, ResultCode, Scope, oid};
 
 const CONFIG: &str = "cn=config";
 const THERE: &str = "olcPPolicyDefault";
@@ -84,22 +81,13 @@ fn set(channel: &mut Channel, policy: &str) -> Result<(), Trouble> {
         ));
         return Ok(());
     }
-    let mut encoded = Vec::new();
-    put_partial_attribute(&mut encoded, HERE, std::iter::once(policy.as_bytes()));
-    let changes = PartialAttribute::from_checked(&encoded)
-        .into_iter()
-        .map(|attribute| Change {
-            operation: ChangeOperation::Replace,
-            attribute,
-        });
-    let request = Request::Modify(ModifyRequest {
-        object: CONFIG,
-        changes: changes.collect(),
-    });
-    channel.succeed(&request).map_err(|problem| {
-        let text = problem.text();
-        Trouble::Refused(Problem::failed(format_args!("{HERE}: {policy}: {text}")))
-    })?;
+    let attribute = OwnedAttribute::new(HERE, [policy]);
+    channel
+        .must_modify(CONFIG, ChangeOperation::Replace, &attribute)
+        .map_err(|problem| {
+            let text = problem.text();
+            Trouble::Refused(Problem::failed(format_args!("{HERE}: {policy}: {text}")))
+        })?;
     note(format_args!("password policies: {policy} is the default"));
     Ok(())
 }

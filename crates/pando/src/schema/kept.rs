@@ -4,8 +4,8 @@
 use crate::channel::{Channel, refused};
 use crate::report::Problem;
 use protocol::{
-    AddRequest, Change, ChangeOperation, LdapResult, ModifyRequest, PartialAttribute, Request,
-    Response, ResponseMessage, ResultCode, SearchRequest, put_partial_attribute,
+    AddRequest, Change, ChangeOperation, LdapResult, ModifyRequest, OwnedAttribute, Request,
+    Response, ResponseMessage, ResultCode, SearchRequest,
 };
 use schema::{Definition, DefinitionKind, Schema, parse_definition};
 
@@ -80,23 +80,20 @@ impl Kept {
         name: &str,
         definitions: &[&Definition],
     ) -> Result<LdapResult, Problem> {
-        let mut encoded = vec![
-            encode("objectClass", &["pandoSchema".to_owned()]),
-            encode("cn", &[name.to_owned()]),
+        let mut attributes = vec![
+            OwnedAttribute::new("objectClass", ["pandoSchema"]),
+            OwnedAttribute::new("cn", [name]),
         ];
         for kind in KEPT {
             let of_kind = definitions.iter().filter(|it| it.kind() == kind);
             let texts: Vec<String> = of_kind.map(|it| it.to_string()).collect();
             if !texts.is_empty() {
-                encoded.push(encode(kind.attribute(), &texts));
+                attributes.push(OwnedAttribute::new(kind.attribute(), &texts));
             }
         }
-        let decoded = encoded
-            .iter()
-            .filter_map(|it| PartialAttribute::from_checked(it));
         channel.result(&Request::Add(AddRequest {
             entry: &entry_name(name),
-            attributes: decoded.collect(),
+            attributes: attributes.iter().map(OwnedAttribute::as_partial).collect(),
         }))
     }
 
@@ -106,15 +103,16 @@ impl Kept {
         name: &str,
         changes: &[(ChangeOperation, DefinitionKind, String)],
     ) -> Result<(), Problem> {
-        let encoded: Vec<Vec<u8>> = (changes.iter())
-            .map(|(_, kind, text)| encode(kind.attribute(), std::slice::from_ref(text)))
+        let attributes: Vec<OwnedAttribute> = (changes.iter())
+            .map(|(_, kind, text)| OwnedAttribute::new(kind.attribute(), [text]))
             .collect();
-        let changes = changes.iter().zip(&encoded).filter_map(|(it, encoded)| {
-            Some(Change {
+        let changes = changes
+            .iter()
+            .zip(&attributes)
+            .map(|(it, attribute)| Change {
                 operation: it.0,
-                attribute: PartialAttribute::from_checked(encoded)?,
-            })
-        });
+                attribute: attribute.as_partial(),
+            });
         channel.succeed(&Request::Modify(ModifyRequest {
             object: &entry_name(name),
             changes: changes.collect(),
@@ -178,10 +176,4 @@ fn definitions(
         }
     }
     Ok(all)
-}
-
-fn encode(attribute: &str, values: &[String]) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_partial_attribute(&mut out, attribute, values.iter().map(String::as_bytes));
-    out
 }

@@ -143,6 +143,39 @@ impl<'a> PartialAttribute<'a> {
     }
 }
 
+/// An attribute that owns its description and its encoded values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedAttribute {
+    description: String,
+    /// OCTET STRINGs, one behind the other.
+    values: Vec<u8>,
+}
+
+impl OwnedAttribute {
+    /// Returns an attribute with these values.
+    pub fn new<V: AsRef<[u8]>>(
+        description: &str,
+        values: impl IntoIterator<Item = V>,
+    ) -> OwnedAttribute {
+        let mut encoded = Vec::new();
+        for value in values {
+            put_octets(&mut encoded, OCTET_STRING, value.as_ref());
+        }
+        OwnedAttribute {
+            description: description.to_owned(),
+            values: encoded,
+        }
+    }
+
+    /// Returns the attribute as requests hold it.
+    pub fn as_partial(&self) -> PartialAttribute<'_> {
+        PartialAttribute {
+            description: &self.description,
+            values: Values::from_checked(&self.values),
+        }
+    }
+}
+
 /// Writes a PartialAttribute with minimal lengths and no byte moved: the values are walked twice,
 /// first to add up their lengths.
 #[inline]
