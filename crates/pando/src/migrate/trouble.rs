@@ -60,9 +60,9 @@ pub fn explain(result: &LdapResult, base: &str, who: &str) -> Trouble {
         ResultCode::SIZE_LIMIT_EXCEEDED
         | ResultCode::TIME_LIMIT_EXCEEDED
         | ResultCode::ADMIN_LIMIT_EXCEEDED => format!(
-            "{base}: {name}{said}: the old server does not return all entries to {who}; \
-             allow it there with `limits dn.exact=\"{who}\" size=unlimited time=unlimited` (olcLimits), or \
-             bind as its rootdn"
+            "{base}: {name}{said}: the old server does not return all entries to {who}; allow \
+             it with `limits dn.exact=\"{who}\" size=unlimited time=unlimited` (olcLimits) \
+             there, or bind as its rootdn"
         ),
         ResultCode::UNAVAILABLE_CRITICAL_EXTENSION => format!("{base}: {NO_SYNC}"),
         ResultCode::NO_SUCH_OBJECT => format!(
