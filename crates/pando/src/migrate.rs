@@ -2,7 +2,7 @@
 //!
 //! The schema is copied first, then the data: an empty node that is not served is filled by bulk
 //! import. Then the old server is followed through the served node until the operator cuts over. At
-//! the end both can be compared.
+//! the end both servers can be compared.
 
 mod apply;
 mod compare;
@@ -93,14 +93,14 @@ pub fn migrate(it: &Migrate) -> Result<(), Problem> {
     };
     let stop = job.stop.clone();
     let interrupts = interrupted(move || stop.wish())?;
-    // An only just completed copy need not be followed.
+    // With `--once` or `--plain`, a copy that was just completed is not followed.
     if !(copied && mode != Mode::Stay) {
         job.follow(&mut state).map_err(Trouble::into_problem)?;
     }
     if mode != Mode::Stay {
         job.default_policy().map_err(Trouble::into_problem)?;
     }
-    // After the interrupt the report is written; another interrupt ends that, too.
+    // After an interrupt the report is still written; another interrupt ends the report, too.
     drop(interrupts);
     job.report(&state)
 }
@@ -155,7 +155,8 @@ impl Job<'_> {
         };
         let mut provider = provider::look(&mut remote, self.it)?;
         if let Some(known) = &state {
-            // Bases are decided once, because others could hold entries of other origin.
+            // The first run fixes the bases, because other bases could have entries that were not
+            // copied.
             let bases: Vec<String> = known.bases.iter().map(|it| it.0.clone()).collect();
             if self.it.base.iter().any(|it| !bases.contains(it)) {
                 return Err(Trouble::refused(format!(
@@ -189,7 +190,7 @@ impl Job<'_> {
         }
         known.save(self.dir()).map_err(Trouble::Refused)?;
         if !empty || served || begun {
-            // The bulk copy names the ones with values.
+            // A bulk copy warns later, and only of attributes that have values.
             secret::warn(self.dir(), &taken.look_alikes);
             if empty && served {
                 note(
@@ -203,8 +204,8 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Prints the parts of the old server that are not taken over, and attributes that become
-    /// public thereby.
+    /// Prints functions of the old server that are not taken over, and attributes that become
+    /// public because of that.
     fn say_left_behind(
         &self,
         remote: &mut Remote,

@@ -2,7 +2,7 @@
 //! text) and 2 (binary), as in HAProxy's `proxy-protocol.txt`.
 //!
 //! The header comes before all other bytes, TLS included. [`decode`] returns the number of bytes to
-//! read next, so that a reader never takes a byte behind the header.
+//! read next, so that a reader never takes a byte after the header.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -134,7 +134,7 @@ fn source_in_line(line: &str) -> Option<Option<SocketAddr>> {
 
 fn decode_binary(bytes: &[u8]) -> Result<Progress, ProxyError> {
     let Some((fixed, addresses)) = bytes.split_first_chunk::<FIXED_BYTES>() else {
-        // A line may be one byte shorter, but this one is not.
+        // A complete line may be one byte shorter, but this line is not complete.
         let whole = if bytes.is_empty() {
             BYTES_MIN
         } else {

@@ -86,12 +86,13 @@ pub enum Authentication<'a> {
         /// Credentials of the mechanism; `None` if it sends none.
         credentials: Option<&'a [u8]>,
     },
-    /// A choice unknown to this server, by identifier octet: `authMethodNotSupported`.
+    /// Identifier octet of a choice unknown to this server, which is answered with
+    /// `authMethodNotSupported`.
     Unknown(u8),
 }
 
 impl std::fmt::Debug for Authentication<'_> {
-    /// Shows the kind only: a password must not reach a log through `{:?}`.
+    /// Prints only the kind of credentials: a password must not reach a log through `{:?}`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Simple(password) => write!(f, "Simple({} octets)", password.len()),
@@ -104,21 +105,21 @@ impl std::fmt::Debug for Authentication<'_> {
 /// Asks for entries (RFC 4511 §4.5.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchRequest<'a> {
-    /// The entry the search is relative to.
+    /// Name of the base entry.
     pub base: &'a str,
     /// Entries to search, relative to the base.
     pub scope: Scope,
     /// Whether to follow aliases.
     pub deref_aliases: DerefAliases,
-    /// The most entries wanted; 0 sets no limit.
+    /// Maximum number of entries to return; 0 for no limit.
     pub size_limit: u32,
-    /// The most time wanted in seconds; 0 sets no limit.
+    /// Maximum time of the search in seconds; 0 for no limit.
     pub time_limit_s: u32,
-    /// Attribute descriptions only, without values.
+    /// Whether only attribute descriptions are returned, without values.
     pub types_only: bool,
     /// Condition on the entries.
     pub filter: Filter<'a>,
-    /// Which attributes, as spelled; empty asks for all user attributes (§4.5.1.8).
+    /// Attributes to return, as spelled; empty for all user attributes (§4.5.1.8).
     pub attributes: Vec<&'a str>,
 }
 
@@ -143,7 +144,7 @@ impl<'a> SearchRequest<'a> {
     }
 }
 
-/// How far from the base a search reaches (RFC 4511 §4.5.1.2).
+/// Entries that a search covers, relative to the base (RFC 4511 §4.5.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The base itself.
@@ -192,7 +193,7 @@ pub struct Change<'a> {
 pub enum ChangeOperation {
     /// Adds values.
     Add = 0,
-    /// Deletes the values given, or the attribute when none are.
+    /// Deletes the given values; without values, the attribute.
     Delete = 1,
     /// Replaces all values.
     Replace = 2,
@@ -223,7 +224,7 @@ pub struct ModifyDnRequest<'a> {
     pub entry: &'a str,
     /// New RDN of the entry.
     pub new_rdn: &'a str,
-    /// Whether the old RDN's values leave the entry.
+    /// Whether the values of the old RDN are deleted from the entry.
     pub delete_old_rdn: bool,
     /// New superior of the entry; `None` keeps the present one.
     pub new_superior: Option<&'a str>,
@@ -250,7 +251,7 @@ pub struct ExtendedRequest<'a> {
 }
 
 impl std::fmt::Debug for ExtendedRequest<'_> {
-    /// Shows the value's length only: it may hold a password (RFC 3062).
+    /// Prints only the length of the value, which may contain a password (RFC 3062).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let octets = self.value.map(<[u8]>::len);
         f.debug_struct("ExtendedRequest")

@@ -193,7 +193,7 @@ impl FromStr for LdapUrl {
     }
 }
 
-/// The shortest text; parts at the end that have their defaults are left out.
+/// Prints the shortest text: parts at the end that have their defaults are left out.
 impl fmt::Display for LdapUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.scheme.name())?;

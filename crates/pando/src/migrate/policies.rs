@@ -3,7 +3,7 @@
 //! Policies and account states are entries and attributes, and are copied with the others. The
 //! default policy is in the old server's configuration. It is taken over by a run that ends by
 //! itself, as the last one before the cut-over does: until then the old server decides about
-//! passwords, and account states changed by binds here would not count.
+//! passwords, and changes of account states by binds at the node would be lost.
 
 use super::remote::{Remote, everything};
 use super::trouble::Trouble;

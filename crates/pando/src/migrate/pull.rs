@@ -18,7 +18,7 @@ const PAGE_ENTRIES: u32 = 1000;
 /// How content is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// By content synchronisation, from a cookie on.
+    /// By content synchronisation, from a cookie.
     Sync(SyncMode, Option<Vec<u8>>),
     /// By ordinary searches.
     Plain,
@@ -45,7 +45,7 @@ pub enum Event {
     },
     /// The end of the search.
     End {
-        /// Its result.
+        /// Result of the search.
         result: LdapResult,
         /// Whether entries not mentioned are deleted.
         rest_is_gone: bool,

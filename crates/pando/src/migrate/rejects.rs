@@ -34,7 +34,7 @@ impl Rejects {
             }
         }
         writer.end_record(&mut text);
-        // Private, because entries may contain passwords.
+        // The file is private, because entries may contain passwords.
         let mut file = private::options().append(true).open(&self.path)?;
         file.write_all(&text)
     }

@@ -22,15 +22,15 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 pub struct Old {
     /// URL as typed.
     pub url: String,
-    /// How it is connected to.
+    /// How the old server is reached.
     pub target: Target,
     /// DN to bind as; empty for anonymous.
     pub bind_dn: String,
-    /// Its password.
+    /// Password of the DN.
     pub password: Vec<u8>,
 }
 
-/// A connection to it.
+/// A connection to the old server.
 pub struct Remote {
     transport: Box<dyn Transport>,
     url: String,
@@ -134,7 +134,7 @@ impl Remote {
             .map_err(|error| Trouble::refused(format!("{}: no LDAP message: {error}", self.url)))
     }
 
-    /// Reads more bytes; false if none arrive in time.
+    /// Reads more bytes; returns `false` if none arrive in time.
     fn read_more(&mut self, patience: Duration) -> Result<bool, Trouble> {
         self.input.drain(..self.taken);
         self.taken = 0;

@@ -1,4 +1,4 @@
-//! Signals an interrupt, and waits in a way that it ends early.
+//! Signals an interrupt, which ends waits early.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;

@@ -11,7 +11,7 @@ use crate::result_code::ResultCode;
 /// One response with its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseMessage<'a> {
-    /// The id of the request it answers; 0 for an unsolicited notification.
+    /// Message id of the answered request; 0 for an unsolicited notification.
     pub id: MessageId,
     /// The answer.
     pub response: Response<'a>,
@@ -29,7 +29,7 @@ pub enum Response<'a> {
         /// The entry's attributes, as far as asked for and allowed.
         attributes: Vec<PartialAttribute<'a>>,
     },
-    /// URLs of where to continue a search (RFC 4511 §4.5.3).
+    /// URLs with which to continue a search (RFC 4511 §4.5.3).
     SearchReference(Vec<&'a str>),
     /// The end of a search.
     SearchDone(LdapResult),

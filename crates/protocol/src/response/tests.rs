@@ -4,7 +4,7 @@ use super::*;
 use crate::ber::{ENUMERATED, OCTET_STRING, SEQUENCE, put_integer, put_nested, put_octets};
 use crate::{OwnedControl, put_partial_attribute};
 
-/// A result written the long way.
+/// A result, encoded element by element.
 fn plainly(id: i32, kind: ResultKind, code: u16) -> Vec<u8> {
     let mut out = Vec::new();
     put_nested(&mut out, SEQUENCE, |out| {
@@ -131,7 +131,7 @@ fn the_other_responses() {
     assert_eq!((message.id, message.response), (0, expected));
 }
 
-/// An entry written the long way.
+/// An entry, encoded element by element.
 fn entry_plainly(id: i32, name: &[u8], attributes: &[u8], controls: &[OwnedControl]) -> Vec<u8> {
     let mut out = vec![0x55];
     put_nested(&mut out, SEQUENCE, |out| {

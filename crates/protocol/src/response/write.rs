@@ -182,7 +182,7 @@ fn write_message(
 /// which most entries with all their attributes have; only others are moved when finished.
 const RESERVED: usize = 3;
 
-/// Where an entry being written starts; made by [`begin_search_entry`].
+/// Offsets of an entry that is being written; made by [`begin_search_entry`].
 #[must_use = "an entry begun must be finished, or the output is not LDAP"]
 #[derive(Debug)]
 pub struct EntryMark {
@@ -195,7 +195,7 @@ pub struct EntryMark {
 }
 
 impl EntryMark {
-    /// The length `out` had before the entry: truncating to it takes the entry back.
+    /// The length `out` had before the entry: truncating `out` to this length removes the entry.
     pub const fn start(&self) -> usize {
         self.message
     }
@@ -221,7 +221,7 @@ pub fn begin_search_entry(out: &mut Vec<u8>, id: MessageId, name: &[u8]) -> Entr
     }
 }
 
-/// The encoded bytes before and behind the attributes of a SearchResultEntry sent in parts, for
+/// The encoded bytes before and after the attributes of a SearchResultEntry sent in parts, for
 /// PartialAttributes of this total length.
 pub fn large_search_entry(
     id: MessageId,

@@ -12,7 +12,7 @@ use crate::error::Component;
 pub struct ClientFirst<'a> {
     /// Channel binding and authorization identity, with both commas; the last message repeats it.
     pub header: &'a str,
-    /// The message behind the header, a part of the signed text.
+    /// The message after the header, a part of the signed text.
     pub bare: &'a str,
     /// Whether the client requires channel binding.
     pub binds_channel: bool,

@@ -124,7 +124,7 @@ pub(crate) fn start(work: Work) -> Result<(), Failure> {
         .map_err(|error| Failure::file("starting a thread", error))
 }
 
-/// Guard that reports the end of the compaction to the writer, however the thread ends.
+/// Guard that reports the end of the compaction to the writer wherever the thread returns.
 struct Ending {
     compaction: Arc<Compaction>,
     call: Arc<dyn Fn() + Send + Sync>,
