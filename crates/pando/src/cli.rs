@@ -27,7 +27,7 @@ use std::path::PathBuf;
     First steps: `pando demo`, or `pando init DIR --suffix dc=example,dc=com` and \
     `pando serve DIR`.")]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -159,12 +159,12 @@ pub struct Reload {
 /// `pando schema`
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// What to do with the schema
+    /// Action on the schema
     #[command(subcommand)]
     pub action: SchemaAction,
 }
 
-/// What to do with the schema.
+/// An action on the schema.
 #[derive(Debug, Subcommand)]
 pub enum SchemaAction {
     /// Print attribute types and object classes, all or those whose names contain TEXT
@@ -224,12 +224,12 @@ pub struct Passwd {
 /// `pando index`
 #[derive(Debug, Args)]
 pub struct Index {
-    /// What to do with the indexes
+    /// Action on the indexes
     #[command(subcommand)]
     pub action: IndexAction,
 }
 
-/// What to do with the indexes.
+/// An action on indexes.
 #[derive(Debug, Subcommand)]
 pub enum IndexAction {
     /// Show every index and the progress of its build

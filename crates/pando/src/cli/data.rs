@@ -181,7 +181,7 @@ pub struct Export {
     /// Fold lines longer than this many characters; 0 never folds
     #[arg(long, value_name = "N", default_value_t = 76)]
     pub fold: usize,
-    /// What to write
+    /// Format of the output
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: ExportFormat,
     /// Leave out unreadable entries of a damaged database, and their subordinates, instead of
@@ -208,7 +208,7 @@ pub enum Compress {
     Zstd,
 }
 
-/// What `pando export` writes.
+/// Format of the output of `pando export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
     /// LDIF (RFC 2849)
@@ -228,7 +228,7 @@ pub struct Generate {
     /// Set a define of the template
     #[arg(long, value_name = "NAME=VALUE")]
     pub define: Vec<String>,
-    /// What to write
+    /// Format of the output
     #[arg(long, value_enum, default_value = "ldif")]
     pub format: GenerateFormat,
     /// Kind of the filters that --format filters writes [default: equality]
@@ -260,7 +260,7 @@ pub struct Generate {
     pub output: Vec<PathBuf>,
 }
 
-/// What `pando generate` writes.
+/// Format of the output of `pando generate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GenerateFormat {
     /// LDIF (RFC 2849)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `pando bench`
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// What to do: search, auth (search, then bind), bind, compare, modify, add-value,
+    /// The operations: search, auth (search, then bind), bind, compare, modify, add-value,
     /// delete-value, add, delete, modify-dn, or shares of them such as
     /// search=65,bind=16,compare=16,modify=3 (`mixed`)
     pub job: String,

@@ -18,7 +18,7 @@ pub struct Taken {
     pub place: usize,
     /// The definition as accepted.
     pub definition: Definition,
-    /// Whether it extends an existing definition.
+    /// Whether the definition extends an existing one.
     pub widens: bool,
     /// Unknown matching rules that were left out, with their roles.
     pub without: Vec<(&'static str, String)>,

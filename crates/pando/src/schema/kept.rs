@@ -26,7 +26,7 @@ impl Kept {
         Ok(Kept(kept))
     }
 
-    /// The definition of the same kind and OID as `wanted`, with its text; `None` if there is none.
+    /// The definition with kind and OID of `wanted`, with its text; `None` if there is none.
     pub fn find(&self, wanted: &Definition) -> Option<&(String, Definition)> {
         let same =
             |it: &Definition| it.kind() == wanted.kind() && it.identifier() == wanted.identifier();

@@ -54,9 +54,9 @@ pub enum RemoteLevel {
 /// `AssuredReplicationRequest`: levels that the client requests. The server chooses missing ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AssuredReplicationRequest {
-    /// Minimum level in the same location.
+    /// Minimum level in the location of the server.
     pub local_min: Option<LocalLevel>,
-    /// Maximum level in the same location.
+    /// Maximum level in the location of the server.
     pub local_max: Option<LocalLevel>,
     /// Minimum level in other locations.
     pub remote_min: Option<RemoteLevel>,
@@ -71,7 +71,7 @@ pub struct AssuredReplicationRequest {
 /// `AssuredReplicationResponse`: levels requested and reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AssuredReplicationResponse<'a> {
-    /// Level requested in the same location.
+    /// Level requested in the location of the server.
     pub local_level: Option<LocalLevel>,
     /// Whether that level is known to be reached.
     pub local_satisfied: bool,

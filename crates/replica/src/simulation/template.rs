@@ -23,7 +23,7 @@ pub(super) struct Template {
     pub digest: u128,
 }
 
-/// The template, with the same bytes of content in every process.
+/// The template, whose content has equal bytes in every process.
 pub(super) fn template() -> &'static Template {
     static MADE: OnceLock<Template> = OnceLock::new();
     MADE.get_or_init(Template::make)

@@ -2,7 +2,7 @@
 //! executed first, so only that one gets the value.
 //!
 //! Holders are looked up in a complete index, or else among all entries, which takes longer and
-//! finds the same holders.
+//! finds equal holders.
 
 use super::Execution;
 use super::draft::Draft;
