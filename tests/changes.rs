@@ -154,7 +154,7 @@ fn a_backup_grows_by_increments_and_restores_to_any_moment() {
     let incremental = || pando.run_on_node(&["backup"], &[&backup, "--incremental"]);
     incremental()
         .expect(0)
-        .says("no change since the last increment");
+        .says("no change since the last backup or increment");
     change(&pando);
     let between = pando.export();
     let added = incremental().expect(0);
@@ -437,7 +437,7 @@ fn a_manifest_without_digests_takes_increments() {
     fs::write(folder.join("manifest.toml"), old.join("\n")).expect("written");
     incremental()
         .expect(0)
-        .says("no change since the last increment");
+        .says("no change since the last backup or increment");
     add(&pando, "second", 2);
     incremental().expect(0);
     assert_eq!(restored(&pando, &backup, "restored", &[]), pando.export());

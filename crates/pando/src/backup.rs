@@ -111,7 +111,7 @@ fn extend(source: &Source, backup: &Path) -> Result<(), Problem> {
     room::require_beside_others(backup, bytes, "increment")?;
     let started = Instant::now();
     let Some(added) = watched(0, "", |meter| source.extend(backup, meter))? else {
-        note("no change since the last increment");
+        note("no change since the last backup or increment");
         return say(backup.display());
     };
     note(format_args!(
