@@ -8,8 +8,7 @@ mod kit;
 
 use directory::Directory;
 use kit::{ADMIN, Client, PASSWORD, options};
-use protocol::extended::EndTransactionRequest;
-use protocol::{ChangeOperation, ExtendedRequest, OwnedControl, Request, ResultCode, oid};
+use protocol::{ChangeOperation, ResultCode};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,14 +53,7 @@ fn add_index(client: &mut Client, attribute: &str) -> ResultCode {
 
 /// A transaction of three updates, of which the last may be refused; returns who was added.
 fn write_together(client: &mut Client, number: usize, refused: bool) -> Vec<String> {
-    let start = ExtendedRequest {
-        name: oid::START_TRANSACTION,
-        value: None,
-    };
-    let started = client.call(&Request::Extended(start), &[]);
-    let identifier = started.value.unwrap();
-    let mut control = OwnedControl::new(oid::TRANSACTION_SPECIFICATION, true);
-    control.value = Some(identifier.clone());
+    let control = client.begin_transaction();
     let names = ["a", "b"].map(|it| format!("cn=both{number}{it},{BASE}"));
     for name in &names {
         let option = format!("description;lang-y{number}");
@@ -75,18 +67,8 @@ fn write_together(client: &mut Client, number: usize, refused: bool) -> Vec<Stri
     }
     let last = if refused { "cn=nobody" } else { "cn=both" };
     let last = format!("{last}{number}b,{BASE}");
-    client.delete_with(&last, &[control]);
-    let mut value = Vec::new();
-    EndTransactionRequest {
-        commit: true,
-        identifier: &identifier,
-    }
-    .encode(&mut value);
-    let end = ExtendedRequest {
-        name: oid::END_TRANSACTION,
-        value: Some(&value),
-    };
-    let ended = client.call(&Request::Extended(end), &[]);
+    client.delete_with(&last, std::slice::from_ref(&control));
+    let ended = client.commit(&control);
     assert_eq!(ended.result.code != ResultCode::SUCCESS, refused);
     let [first, _] = names;
     if refused { Vec::new() } else { vec![first] }

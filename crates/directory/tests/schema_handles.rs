@@ -8,8 +8,7 @@ use kit::gate::Gate;
 use kit::{ADMIN, Answer, Client, PASSWORD, options, success};
 use policy::password::Scheme;
 use protocol::ChangeOperation::{Add, Replace};
-use protocol::extended::EndTransactionRequest;
-use protocol::{ChangeOperation, ExtendedRequest, OwnedControl, Request, ResultCode, Scope, oid};
+use protocol::{ChangeOperation, ResultCode, Scope};
 use std::sync::Arc;
 
 const BASE: &str = "dc=example,dc=com";
@@ -119,30 +118,14 @@ fn changed_meanwhile(place: Waiting, entry: &str, change: Changes<'_>) -> (Clien
             client.finish(write)
         }
         Waiting::InATransaction => {
-            let start = ExtendedRequest {
-                name: oid::START_TRANSACTION,
-                value: None,
-            };
-            let started = client.call(&Request::Extended(start), &[]);
-            let identifier = started.value.expect("an identifier");
-            let within = OwnedControl {
-                oid: oid::TRANSACTION_SPECIFICATION.into(),
-                critical: true,
-                value: Some(identifier.clone()),
-            };
-            success(&client.modify_with(ADA, SIZES, &[within]).result);
+            let within = client.begin_transaction();
+            success(
+                &client
+                    .modify_with(ADA, SIZES, std::slice::from_ref(&within))
+                    .result,
+            );
             success(&other.modify(entry, change));
-            let mut value = Vec::new();
-            EndTransactionRequest {
-                commit: true,
-                identifier: &identifier,
-            }
-            .encode(&mut value);
-            let end = ExtendedRequest {
-                name: oid::END_TRANSACTION,
-                value: Some(&value),
-            };
-            client.call(&Request::Extended(end), &[])
+            client.commit(&within)
         }
     };
     (client, answer)

@@ -13,10 +13,9 @@ use protocol::control::{
     ChangeType, MatchingEntryCountRequest, MatchingEntryCountResponse, PersistentSearch,
     ReadEntryRequest, ReadEntryResponse,
 };
-use protocol::extended::EndTransactionRequest;
 use protocol::{
-    ChangeOperation, CompareRequest, DerefAliases, ExtendedRequest, OwnedControl, Request,
-    ResultCode, Scope, oid, parse_filter,
+    ChangeOperation, CompareRequest, DerefAliases, OwnedControl, Request, ResultCode, Scope, oid,
+    parse_filter,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -289,13 +288,7 @@ fn a_large_subtree_is_gone_at_once() {
 fn a_transaction_takes_it_back_or_uses_the_name() {
     let mut client = world();
     for commits in [false, true] {
-        let start = ExtendedRequest {
-            name: oid::START_TRANSACTION,
-            value: None,
-        };
-        let identifier = client.call(&Request::Extended(start), &[]).value.unwrap();
-        let mut inside = OwnedControl::new(oid::TRANSACTION_SPECIFICATION, true);
-        inside.value = Some(identifier.clone());
+        let inside = client.begin_transaction();
         let deleted = client.delete_with(TOP, &[tree(), inside.clone()]);
         assert_eq!(deleted.result.code, ResultCode::SUCCESS);
         unit(&mut client, TOP, std::slice::from_ref(&inside));
@@ -305,18 +298,8 @@ fn a_transaction_takes_it_back_or_uses_the_name() {
         } else {
             format!("ou=people,{TOP}")
         };
-        client.delete_with(&last, &[inside]);
-        let mut value = Vec::new();
-        EndTransactionRequest {
-            commit: true,
-            identifier: &identifier,
-        }
-        .encode(&mut value);
-        let end = ExtendedRequest {
-            name: oid::END_TRANSACTION,
-            value: Some(&value),
-        };
-        let ended = client.call(&Request::Extended(end), &[]).result;
+        client.delete_with(&last, std::slice::from_ref(&inside));
+        let ended = client.commit(&inside).result;
         if commits {
             assert_eq!(ended.code, ResultCode::SUCCESS);
             assert_gone(&mut client, 3);

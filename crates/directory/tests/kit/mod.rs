@@ -9,10 +9,11 @@ pub mod groups;
 use directory::{Directory, Followed, InitOptions, Options, Peer};
 use local::{LocalCall, LocalClient, Watch};
 use policy::password::Scheme;
+use protocol::extended::EndTransactionRequest;
 use protocol::{
     AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest,
-    DeleteRequest, Filter, LdapResult, ModifyDnRequest, ModifyRequest, OwnedControl,
-    PartialAttribute, Request, ResultCode, Scope, SearchRequest, parse_filter,
+    DeleteRequest, ExtendedRequest, Filter, LdapResult, ModifyDnRequest, ModifyRequest,
+    OwnedControl, PartialAttribute, Request, ResultCode, Scope, SearchRequest, oid, parse_filter,
     put_partial_attribute,
 };
 use std::sync::Arc;
@@ -110,6 +111,35 @@ impl Client {
         let mut client = Client::open(folder);
         success(&client.bind(ADMIN, PASSWORD));
         client
+    }
+
+    /// Begins a transaction; returns the control of its updates.
+    pub fn begin_transaction(&mut self) -> OwnedControl {
+        let start = ExtendedRequest {
+            name: oid::START_TRANSACTION,
+            value: None,
+        };
+        let identifier = self.call(&Request::Extended(start), &[]).value;
+        OwnedControl {
+            oid: oid::TRANSACTION_SPECIFICATION.into(),
+            critical: true,
+            value: Some(identifier.unwrap()),
+        }
+    }
+
+    /// Ends the transaction of a control and executes its updates.
+    pub fn commit(&mut self, inside: &OwnedControl) -> Answer {
+        let mut value = Vec::new();
+        EndTransactionRequest {
+            commit: true,
+            identifier: inside.value.as_deref().unwrap(),
+        }
+        .encode(&mut value);
+        let end = ExtendedRequest {
+            name: oid::END_TRANSACTION,
+            value: Some(&value),
+        };
+        self.call(&Request::Extended(end), &[])
     }
 
     /// The directory in a folder.

@@ -2,8 +2,7 @@
 
 use crate::kit::Client;
 use crate::{BASE, rule, unit};
-use protocol::extended::EndTransactionRequest;
-use protocol::{ExtendedRequest, OwnedControl, Request, ResultCode, Scope, oid};
+use protocol::{ResultCode, Scope};
 use std::slice::from_ref;
 
 const OK: ResultCode = ResultCode::SUCCESS;
@@ -25,28 +24,12 @@ const RULE_NAME: &str = "cn=number,cn=rules,cn=config";
 #[test]
 fn a_rule_waits_for_its_index() {
     let mut client = Client::admin();
-    let start = ExtendedRequest {
-        name: oid::START_TRANSACTION,
-        value: None,
-    };
-    let identifier = client.call(&Request::Extended(start), &[]).value.unwrap();
-    let mut inside = OwnedControl::new(oid::TRANSACTION_SPECIFICATION, true);
-    inside.value = Some(identifier.clone());
+    let inside = client.begin_transaction();
     for (name, attributes) in [(INDEX_NAME, INDEX), (RULE_NAME, RULE)] {
         let added = client.add_with(name, attributes, from_ref(&inside)).result;
         assert_eq!(added.code, OK, "{}", added.diagnostic);
     }
-    let mut value = Vec::new();
-    EndTransactionRequest {
-        commit: true,
-        identifier: &identifier,
-    }
-    .encode(&mut value);
-    let end = ExtendedRequest {
-        name: oid::END_TRANSACTION,
-        value: Some(&value),
-    };
-    let ended = client.call(&Request::Extended(end), &[]).result;
+    let ended = client.commit(&inside).result;
     assert_eq!(
         (ended.code, ended.diagnostic.as_str()),
         (
