@@ -69,7 +69,7 @@ fn nothing_is_mixed_by_mistake() {
         .add(&people::unit("Own"))
         .expect_success();
     let answer = moved.run(&["--once"]).expect(1);
-    answer.says("entries that no migration put there");
+    answer.says("entries that are not from a migration");
     let pando = Pando::init();
     let unknown = ["--from", "ldap://127.0.0.1:1", "--once"];
     pando
