@@ -82,7 +82,7 @@ pub(crate) struct Controls<'a> {
     pub persistent_search: Option<control::PersistentSearch>,
     /// Position (Pando's own): the position that the state must have reached, if the client names
     /// one; the response reports its own.
-    pub position: Option<Box<position::Asked>>,
+    pub position: Option<Box<position::PositionRequest>>,
     /// Post-read (RFC 4527 §3.2): an attribute selection in BER that has been decoded once as a
     /// check.
     pub post_read: Option<&'a [u8]>,
@@ -281,7 +281,7 @@ impl<'a> Controls<'a> {
             Some(_) => Some(decoded(control, "position", control::Position::decode)?),
         };
         let critical = control.critical;
-        let asked = Box::new(position::Asked { after, critical });
+        let asked = Box::new(position::PositionRequest { after, critical });
         once(&mut self.position, Some(asked), "position")
     }
 

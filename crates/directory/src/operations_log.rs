@@ -2,19 +2,19 @@
 //! bind always.
 //!
 //! Lines are events of the target [`TARGET`]. Results and numbers of entries are read from the
-//! encoded responses (`said.rs`), so an operation does the same work with and without the log.
+//! encoded responses (`response.rs`), so an operation does the same work with and without the log.
 
-mod asked;
-mod said;
+mod request;
+mod response;
 
-pub(crate) use asked::clip;
+pub(crate) use request::clip;
 
 use crate::pace::Pace;
 use crate::peer::Peer;
 use crate::session::Session;
-use asked::Asked;
 use protocol::{Message, MessageId, Request, ResultCode};
-use said::Said;
+use request::LoggedRequest;
+use response::Said;
 use state::catalog::Catalog;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub(crate) fn is_on() -> bool {
 /// Whether a response is a result other than success.
 #[inline]
 pub(crate) fn says_failure(response: &[u8]) -> bool {
-    let said = said::response(response).map(|it| it.said);
+    let said = response::response(response).map(|it| it.said);
     matches!(said, Some(Said::Result(code)) if is_failure(code))
 }
 
@@ -59,7 +59,7 @@ struct Line {
     address: Option<IpAddr>,
     operation: &'static str,
     is_bind: bool,
-    asked: Asked,
+    asked: LoggedRequest,
     entries: u64,
     references: u64,
     /// The index that the search used; `None` for none.
@@ -84,7 +84,7 @@ impl OperationsLog {
             address: session.peer.address,
             operation: message.request.name(),
             is_bind: matches!(message.request, Request::Bind(_)),
-            asked: Asked::of(catalog, message, in_full),
+            asked: LoggedRequest::of(catalog, message, in_full),
             entries: 0,
             references: 0,
             index: None,
@@ -124,7 +124,7 @@ impl OperationsLog {
         let rest = line.rest.min(out.len());
         line.rest -= rest;
         out = &out[rest..];
-        while let Some(response) = said::response(out) {
+        while let Some(response) = response::response(out) {
             let sent = response.length.min(out.len());
             self.note(session, &response, response.length - sent);
             out = &out[sent..];
@@ -134,7 +134,7 @@ impl OperationsLog {
         }
     }
 
-    fn note(&mut self, session: u64, response: &said::Response, rest: usize) {
+    fn note(&mut self, session: u64, response: &response::Response, rest: usize) {
         let key = (session, response.id);
         let Some(line) = self.begun.get_mut(&key) else {
             return;

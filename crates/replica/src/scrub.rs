@@ -51,12 +51,12 @@ pub struct Standing {
 
 /// Handle of the thread.
 pub struct Scrubber {
-    shared: Arc<Shared>,
+    shared: Arc<ScrubState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ScrubState {
     state: Mutex<State>,
     called: Condvar,
 }
@@ -67,7 +67,7 @@ struct State {
     stopped: bool,
 }
 
-impl Shared {
+impl ScrubState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,7 +89,7 @@ impl Scrubber {
         catalog: &Arc<ArcSwap<Catalog>>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Scrubber, Failure> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ScrubState::default());
         let file = store.folder().join(FILE);
         shared.lock().standing.ended_us = last_end(&file);
         let mut thread = None;
@@ -146,7 +146,7 @@ struct Work {
     file: PathBuf,
     catalog: Arc<ArcSwap<Catalog>>,
     clock: Arc<dyn Clock>,
-    shared: Arc<Shared>,
+    shared: Arc<ScrubState>,
 }
 
 impl Work {

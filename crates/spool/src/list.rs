@@ -9,7 +9,7 @@ mod lists;
 mod sorter;
 
 pub use coded::Place;
-pub use lists::{Asked, Lists};
+pub use lists::{ListQuery, Lists};
 pub use sorter::{Merge, Sorter};
 
 use coded::Writer;
@@ -269,7 +269,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let lists = Arc::new(Lists::new(folder.path(), 0, &unlimited()));
         let schema = origin().schema;
-        let asked = |number, version, now_us| Asked {
+        let asked = |number, version, now_us| ListQuery {
             fingerprint: 1,
             schema: &schema,
             number,

@@ -26,7 +26,7 @@ use crate::index::keys::{Keys, changed_bases};
 use crate::index::posting;
 use crate::index_set::{IndexKinds, IndexSet, IndexState, WritePlan};
 use crate::lmdb::{Put, WriteTransaction};
-use crate::shared::Shared;
+use crate::open_database::OpenDatabase;
 use crate::snapshot::{Pending, Snapshot};
 use crate::state::{STATE_KEY, State, encode_index, index_key, value_key};
 use crate::tables::{NameKey, Tables, count_of_value, id_key, id_of_name, name_value};
@@ -50,7 +50,7 @@ pub struct Batch<'s> {
     pub(crate) scratch: Scratch,
     /// Offset of the environment in use, added to LMDB's transaction ids to give versions.
     versions_from: u64,
-    store: &'s Shared,
+    store: &'s OpenDatabase,
 }
 
 /// The state of a batch at a [`Batch::save`]; LMDB keeps the changes of tables.
@@ -70,7 +70,10 @@ pub(crate) struct Scratch {
 }
 
 impl<'s> Batch<'s> {
-    pub(crate) fn begin(shared: &'s Arc<Shared>, indexes: &IndexSet) -> Result<Batch<'s>, Error> {
+    pub(crate) fn begin(
+        shared: &'s Arc<OpenDatabase>,
+        indexes: &IndexSet,
+    ) -> Result<Batch<'s>, Error> {
         let in_use = shared.current.get();
         let transaction = shared.begin(&in_use)?;
         let row = transaction.get(shared.tables.meta, STATE_KEY)?;

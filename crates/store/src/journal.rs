@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::file_system;
 use crate::lmdb::ReadTransaction;
-use crate::shared::Durability;
+use crate::open_database::Durability;
 use crate::store::Store;
 use checkpoint::{Checkpoint, CheckpointFile};
 use log::{Log, Unwritten};

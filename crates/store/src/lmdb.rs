@@ -30,7 +30,7 @@ mod usage;
 pub use codes::NOT_FOUND;
 pub use cursor::Cursor;
 pub use environment::{Environment, EnvironmentOptions, Statistics};
-pub use pages::Found;
+pub use pages::RowValues;
 pub use transaction::{
     CommitSync, Put, ReadTransaction, Table, TableOptions, Transaction, WriteTransaction,
 };

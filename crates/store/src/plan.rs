@@ -37,7 +37,7 @@ use crate::snapshot::{Region, RegionScope, Snapshot};
 use explain::explain;
 use planner::Planner;
 use sample::Sample;
-use step::{Found, Step, Why};
+use step::{FoundIds, Step, Why};
 
 /// A plan that finds the candidates of a search.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ pub fn plan(
     region: &Region,
 ) -> Result<Plan, Error> {
     if region.scope == RegionScope::Base {
-        let ids = Found::One(region.base);
+        let ids = FoundIds::One(region.base);
         let step = Step::Found {
             why: Why::Base,
             ids,
@@ -146,7 +146,7 @@ impl Snapshot<'_> {
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates, Error> {
         // A single id needs no set.
         if let Step::Found {
-            ids: Found::One(id),
+            ids: FoundIds::One(id),
             ..
         } = &plan.step
         {

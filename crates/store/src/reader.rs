@@ -7,7 +7,7 @@ use crate::containers::Containers;
 use crate::error::Error;
 use crate::in_use::InUse;
 use crate::lmdb::ReadTransaction;
-use crate::shared::Shared;
+use crate::open_database::OpenDatabase;
 use crate::snapshot::Snapshot;
 
 /// Gives out snapshots. A reader may move between threads but serves one at a time.
@@ -18,11 +18,11 @@ pub struct Reader {
     /// The environment of the transaction.
     in_use: Arc<InUse>,
     containers: RefCell<Containers>,
-    shared: Arc<Shared>,
+    shared: Arc<OpenDatabase>,
 }
 
 impl Reader {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Result<Reader, Error> {
+    pub(crate) fn new(shared: &Arc<OpenDatabase>) -> Result<Reader, Error> {
         let in_use = shared.current.get();
         Ok(Reader {
             transaction: ReadTransaction::begin(&in_use.environment)?,

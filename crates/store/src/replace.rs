@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::in_use::InUse;
 use crate::journal::checkpoint;
 use crate::lmdb::WriteTransaction;
+use crate::open_database::Durability;
 use crate::reader_table::{READERS_FILE, ReaderTable};
-use crate::shared::Durability;
 use crate::state::State;
 use crate::store::Store;
 

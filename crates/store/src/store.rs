@@ -16,11 +16,11 @@ use crate::index_set::IndexSet;
 use crate::journal::{checkpoint, log};
 use crate::lmdb::{self, Environment, EnvironmentOptions, Put, ReadTransaction, WriteTransaction};
 use crate::lock::{self, Lock, Taken, lock_folder};
+use crate::open_database::{Durability, OpenDatabase};
 use crate::page_file::{self, PageProblems};
 use crate::reader::Reader;
 use crate::reader_table::{READERS_MAX, ReaderTable, require_visible};
 use crate::room;
-use crate::shared::{Durability, Shared};
 use crate::state::{FORMAT, FORMAT_KEY, STATE_KEY, State};
 use crate::tables::{TABLES_MAX, Tables};
 
@@ -33,7 +33,7 @@ const MAP_BYTES_MIN: usize = 1 << 30;
 /// An open database. Clones share it; it is closed when the last one and all readers are gone.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<OpenDatabase>,
 }
 
 /// Settings for tests and tools; servers use the defaults.
@@ -141,7 +141,7 @@ impl Store {
         let format = read.get(tables.meta, FORMAT_KEY)?;
         require_format(format.unwrap_or_default())?;
         drop(read);
-        let shared = Shared {
+        let shared = OpenDatabase {
             current: Current::new(environment),
             tables,
             holders_max: u64::from(HOLDERS_MAX),
@@ -242,7 +242,7 @@ impl Store {
         transaction.commit()?;
         let folder = folder.to_path_buf();
         let holders_max = u64::from(options.holders_max);
-        let shared = Shared {
+        let shared = OpenDatabase {
             current: Current::new(environment),
             tables,
             holders_max,

@@ -12,7 +12,7 @@ use state::stop::Stop;
 
 /// The decoded control.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct PositionRequest {
     /// Position that the state must have reached; `None` to only report it.
     pub after: Option<Position>,
     pub critical: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
 
 /// Refuses an operation whose client names a position ahead of the newest state.
 #[cold]
-pub(crate) fn require(call: &Call<'_>, asked: &Asked) -> Result<(), Stop> {
+pub(crate) fn require(call: &Call<'_>, asked: &PositionRequest) -> Result<(), Stop> {
     let Some(after) = &asked.after else {
         return Ok(());
     };

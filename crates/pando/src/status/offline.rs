@@ -10,7 +10,7 @@ use std::path::Path;
 use store::{Error, IndexState, Store, Usage};
 
 /// Result of examining a folder.
-pub enum Found {
+pub enum FolderState {
     /// A database that was closed properly.
     Database(Box<Database>),
     /// A database whose process was not stopped properly.
@@ -29,15 +29,15 @@ pub struct Database {
 }
 
 /// Examines the data folder of a node.
-pub fn look(data: &Path) -> Result<Found, Problem> {
+pub fn look(data: &Path) -> Result<FolderState, Problem> {
     let store = match Store::read_only(data, false) {
         Ok(store) => store,
-        Err(Error::Unrecovered { .. }) => return Ok(Found::Unrecovered),
-        Err(Error::Locked { process, .. }) => return Ok(Found::Used { process }),
+        Err(Error::Unrecovered { .. }) => return Ok(FolderState::Unrecovered),
+        Err(Error::Locked { process, .. }) => return Ok(FolderState::Used { process }),
         Err(error) => return Err(Problem::failed(error)),
     };
     database(&store)
-        .map(|it| Found::Database(Box::new(it)))
+        .map(|it| FolderState::Database(Box::new(it)))
         .map_err(Problem::failed)
 }
 
@@ -54,13 +54,13 @@ fn database(store: &Store) -> Result<Database, Error> {
     })
 }
 
-impl Found {
+impl FolderState {
     /// The state as JSON.
     pub fn json(&self) -> Map<String, Value> {
         let mut all = Map::new();
         let mut put = |name: &str, value: Value| drop(all.insert(name.to_owned(), value));
         match self {
-            Found::Database(it) => {
+            FolderState::Database(it) => {
                 put(
                     "database",
                     json!({
@@ -73,8 +73,8 @@ impl Found {
                 put("writes", json!({ "log_position": it.position }));
                 put("unfinished_indexes", json!(unfinished(&it.indexes)));
             }
-            Found::Unrecovered => put("unrecovered", json!(true)),
-            Found::Used { process } => put("used_by", json!(process)),
+            FolderState::Unrecovered => put("unrecovered", json!(true)),
+            FolderState::Used { process } => put("used_by", json!(process)),
         }
         all
     }
@@ -83,18 +83,18 @@ impl Found {
     pub fn lines(&self, dir: &Path) -> Vec<String> {
         let dir = dir.display();
         match self {
-            Found::Used { process } => {
+            FolderState::Used { process } => {
                 let process = process.map_or(String::new(), |it| format!(" {it}"));
                 vec![format!(
                     "{dir} is not served: process{process} has it open and does not answer, \
                      because it imports, checks or starts"
                 )]
             }
-            Found::Unrecovered => vec![format!(
+            FolderState::Unrecovered => vec![format!(
                 "{dir} is not served; the server was not stopped in order, and the next start \
                  brings back what its log holds: `pando serve {dir}`"
             )],
-            Found::Database(it) => {
+            FolderState::Database(it) => {
                 let mut lines = vec![
                     format!("{dir} is not served; start it with `pando serve {dir}`"),
                     line(

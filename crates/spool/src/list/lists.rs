@@ -26,7 +26,7 @@ pub struct Lists {
 
 /// Conditions for finding a list.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ListQuery<'a> {
     /// Fingerprint of all inputs that determine the list's content.
     pub fingerprint: u64,
     /// The schema that gives the sort keys their meaning.
@@ -51,7 +51,7 @@ impl Lists {
     }
 
     /// The list that the client has seen, or one that is up to date; `None` if there is neither.
-    pub fn find(&self, asked: &Asked<'_>) -> Option<Arc<List>> {
+    pub fn find(&self, asked: &ListQuery<'_>) -> Option<Arc<List>> {
         let mut kept = self.kept();
         kept.retain(|it| it.origin.begun_us.saturating_add(AGE_MAX_US) > asked.now_us);
         let is_it = |it: &Arc<List>| {

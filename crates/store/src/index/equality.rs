@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::id::{EntryId, ID_BYTES};
 use crate::index::keys::HashedKey;
 use crate::index_set::IndexKind;
-use crate::lmdb::{Found, Table, Transaction};
+use crate::lmdb::{RowValues, Table, Transaction};
 use schema::AttributeNumber;
 
 /// Bytes of a bucket's key.
@@ -76,12 +76,12 @@ pub(crate) fn holders(
 ) -> Result<Holders, Error> {
     let bucket = bucket(key);
     match transaction.find(table, &bucket) {
-        Some(Found::Nothing) => return Ok(Holders::Nobody),
-        Some(Found::Value(items) | Found::Items(items)) => {
+        Some(RowValues::Nothing) => return Ok(Holders::Nobody),
+        Some(RowValues::Value(items) | RowValues::Items(items)) => {
             return Ok(holders_among(items, key.hash, most));
         }
         // The bucket has a tree of its own, or a batch reads its own writes.
-        Some(Found::Tree) | None => {}
+        Some(RowValues::Tree) | None => {}
     }
     let mut cursor = transaction.cursor(table)?;
     let first = cursor.seek_item(&bucket, &item(key.hash, EntryId::ROOT))?;

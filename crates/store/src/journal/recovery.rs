@@ -8,8 +8,8 @@ use super::{LOG_FOLDER, seal};
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
 use crate::lock::lock_folder;
+use crate::open_database::Durability;
 use crate::page_file;
-use crate::shared::Durability;
 use crate::state::{STATE_KEY, State};
 use crate::store::{Store, StoreOptions, whole_file};
 

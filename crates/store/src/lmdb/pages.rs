@@ -39,7 +39,7 @@ pub(super) struct Tree {
 
 /// The values of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found<'t> {
+pub enum RowValues<'t> {
     /// No row.
     Nothing,
     /// One value.
@@ -125,14 +125,14 @@ impl Pages {
     /// # Safety
     /// The tree must be one of a snapshot that is held for `'t`.
     #[inline]
-    pub unsafe fn find<'t>(&self, tree: &Cell<Tree>, key: &[u8]) -> Option<Found<'t>> {
+    pub unsafe fn find<'t>(&self, tree: &Cell<Tree>, key: &[u8]) -> Option<RowValues<'t>> {
         let Tree {
             root,
             depth,
             leaf_count,
         } = tree.get();
         if root == NO_PAGE {
-            return Some(Found::Nothing);
+            return Some(RowValues::Nothing);
         }
         let wanted = Wanted {
             key,
@@ -215,19 +215,19 @@ impl Pages {
         page: Page<'t>,
         wanted: &Wanted<'_>,
         between: (u64, u64),
-    ) -> Option<Found<'t>> {
+    ) -> Option<RowValues<'t>> {
         if page.flags() & (PAGE_LEAF | PAGE_FIXED_ITEMS) != PAGE_LEAF {
             return None;
         }
         let (at, exact) = page.search(0, wanted, between)?;
         if !exact {
-            return Some(Found::Nothing);
+            return Some(RowValues::Nothing);
         }
         let node = page.node(at)?;
         let data = node + NODE_BYTES + page.u16(node + 6)?;
         let length = page.u16(node)? | page.u16(node + 2)? << 16;
         match page.u16(node + 4)? as u16 {
-            0 => Some(Found::Value(page.0.get(data..data + length)?)),
+            0 => Some(RowValues::Value(page.0.get(data..data + length)?)),
             NODE_OVERFLOW => {
                 let number = u64::from_ne_bytes(*page.0.get(data..)?.first_chunk()?);
                 let pages = (HEADER_BYTES + length).div_ceil(PAGE_BYTES);
@@ -235,10 +235,10 @@ impl Pages {
                 // SAFETY: the run lies within the map and is part of the snapshot.
                 let value = unsafe { std::slice::from_raw_parts(start.add(HEADER_BYTES), length) };
                 announce(value);
-                Some(Found::Value(value))
+                Some(RowValues::Value(value))
             }
-            NODE_ITEMS => inner_items(page.0.get(data..data + length)?).map(Found::Items),
-            flags if flags == NODE_ITEMS | NODE_TREE => Some(Found::Tree),
+            NODE_ITEMS => inner_items(page.0.get(data..data + length)?).map(RowValues::Items),
+            flags if flags == NODE_ITEMS | NODE_TREE => Some(RowValues::Tree),
             _ => None,
         }
     }

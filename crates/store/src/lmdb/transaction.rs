@@ -13,7 +13,7 @@ use std::sync::Arc;
 use lmdb_master_sys as ffi;
 
 use super::environment::{Environment, Statistics};
-use super::pages::Found;
+use super::pages::RowValues;
 use super::trees::{TABLE_OF_TABLES, Trees};
 use super::{Cursor, bytes, check, found, no_value, value};
 use crate::error::Error;
@@ -89,15 +89,15 @@ impl Transaction {
     #[inline]
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>, Error> {
         match self.find(table, key) {
-            Some(Found::Value(value)) => Ok(Some(value)),
-            Some(Found::Nothing) => Ok(None),
+            Some(RowValues::Value(value)) => Ok(Some(value)),
+            Some(RowValues::Nothing) => Ok(None),
             _ => self.ask(table.handle, key),
         }
     }
 
     /// Looks up a key without LMDB's help; `None` if only LMDB can tell.
     #[inline]
-    pub fn find(&self, table: Table, key: &[u8]) -> Option<Found<'_>> {
+    pub fn find(&self, table: Table, key: &[u8]) -> Option<RowValues<'_>> {
         let trees = self.trees.as_ref()?;
         let row = || {
             let row = self.ask(TABLE_OF_TABLES, table.name.as_bytes()).ok()??;

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use lmdb_master_sys as ffi;
 
 use super::environment::Environment;
-use super::pages::{Found, PAGE_BYTES, Pages, Tree};
+use super::pages::{PAGE_BYTES, Pages, RowValues, Tree};
 use super::transaction::Table;
 
 /// The table with a row for each other table (`MAIN_DBI`).
@@ -82,7 +82,7 @@ impl Trees {
         table: Table,
         key: &[u8],
         row: impl FnOnce() -> Option<(&'t [u8], u64)>,
-    ) -> Option<Found<'t>> {
+    ) -> Option<RowValues<'t>> {
         let tree = self
             .trees
             .get(table.handle as usize)

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::costs::{ENOUGH, HOLDERS_FOUND_MAX, REGION_MAX, SCAN_ADVANTAGE};
 use super::planner::{Bases, Planner};
 use super::sample::Sample;
-use super::step::{Found, Step, Why, found, intersection, union};
+use super::step::{FoundIds, Step, Why, found, intersection, union};
 use crate::error::Error;
 use crate::id::EntryId;
 use crate::index::equality::{Holders, holders};
@@ -392,11 +392,11 @@ impl Planner<'_> {
                 Holders::Nobody => Step::Nothing,
                 Holders::One(id) => Step::Found {
                     why,
-                    ids: Found::One(id),
+                    ids: FoundIds::One(id),
                 },
                 Holders::Few(ids) => Step::Found {
                     why,
-                    ids: Found::Several(ids),
+                    ids: FoundIds::Several(ids),
                 },
                 Holders::Many(estimate) => Step::Bucket {
                     key,

@@ -2,7 +2,7 @@
 
 use schema::TypeId;
 
-use super::step::{Found, Step, Why};
+use super::step::{FoundIds, Step, Why};
 use crate::index::order::Side;
 
 /// Appends a step as text to `out`; `name` returns the names of attribute types.
@@ -21,8 +21,8 @@ pub(super) fn explain(step: &Step, name: &dyn Fn(TypeId) -> String, out: &mut St
                 }
             }
             let count = match ids {
-                Found::One(_) => 1,
-                Found::Several(ids) => ids.len(),
+                FoundIds::One(_) => 1,
+                FoundIds::Several(ids) => ids.len(),
             };
             out.push_str(&format!(" ({count})"));
         }

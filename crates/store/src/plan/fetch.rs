@@ -6,7 +6,7 @@ use roaring::RoaringTreemap;
 use schema::AttributeNumber;
 
 use super::costs::{ENOUGH, NARROWING_MAX};
-use super::step::{Found, Step};
+use super::step::{FoundIds, Step};
 use crate::candidates::Candidates;
 use crate::error::Error;
 use crate::id::EntryId;
@@ -30,11 +30,11 @@ fn fetch_all(snapshot: &Snapshot<'_>, step: &Step) -> Result<Candidates, Error> 
         Step::Nothing => Candidates::None,
         Step::Everything => Candidates::Scan,
         Step::Found {
-            ids: Found::One(id),
+            ids: FoundIds::One(id),
             ..
         } => Candidates::One(*id),
         Step::Found {
-            ids: Found::Several(ids),
+            ids: FoundIds::Several(ids),
             ..
         } => Candidates::from_ids(ids.clone()),
         Step::Bucket { key, .. } => {

@@ -20,7 +20,7 @@ pub(crate) enum Step {
     /// All entries.
     Everything,
     /// Ids found while planning.
-    Found { why: Why, ids: Found },
+    Found { why: Why, ids: FoundIds },
     /// The holders of one value in a bucket, more than are looked up while planning.
     Bucket {
         key: HashedKey,
@@ -88,7 +88,7 @@ pub(crate) enum Why {
 
 /// Ids found while planning.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum FoundIds {
     One(EntryId),
     Several(Vec<EntryId>),
 }
@@ -101,10 +101,11 @@ impl Step {
             Step::Nothing => 0,
             Step::Everything => u64::MAX,
             Step::Found {
-                ids: Found::One(_), ..
+                ids: FoundIds::One(_),
+                ..
             } => 1,
             Step::Found {
-                ids: Found::Several(ids),
+                ids: FoundIds::Several(ids),
                 ..
             } => ids.len() as u64,
             Step::Children { count, .. } => *count,
@@ -196,11 +197,11 @@ pub(super) fn found(why: Why, mut ids: Vec<EntryId>) -> Step {
         0 => Step::Nothing,
         1 => Step::Found {
             why,
-            ids: Found::One(ids.swap_remove(0)),
+            ids: FoundIds::One(ids.swap_remove(0)),
         },
         _ => Step::Found {
             why,
-            ids: Found::Several(ids),
+            ids: FoundIds::Several(ids),
         },
     }
 }

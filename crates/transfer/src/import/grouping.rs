@@ -2,9 +2,9 @@
 //! that the import assigns.
 
 use super::attributes::{Role, Slots};
+use super::import_state::ImportState;
 use super::names::Resolved;
 use super::rulebook::Rulebook;
-use super::shared::Shared;
 use super::work::Refused;
 use protocol::ldif::LdifAttribute;
 use schema::Schema;
@@ -76,7 +76,7 @@ impl<'e> Grouped<'e> {
 
 /// Groups the values of entries, one entry after the other.
 pub(super) struct Grouper<'s> {
-    shared: &'s Shared<'s>,
+    shared: &'s ImportState<'s>,
     rulebook: Rulebook<'s>,
     schema: Schema,
     /// Whether the schema has grown since [`growth`](Grouper::growth) was called.
@@ -91,7 +91,7 @@ pub(super) struct Grouper<'s> {
 
 impl<'s> Grouper<'s> {
     /// Begins with the newest schema.
-    pub fn new(shared: &'s Shared<'s>) -> Grouper<'s> {
+    pub fn new(shared: &'s ImportState<'s>) -> Grouper<'s> {
         Grouper {
             shared,
             rulebook: Rulebook::new(shared.plan),

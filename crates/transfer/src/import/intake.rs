@@ -1,7 +1,7 @@
 //! Gives out the tasks of an import in order: entries of the old database, then pieces of the
 //! input. Stops giving out while a checkpoint is written.
 
-use super::shared::Shared;
+use super::import_state::ImportState;
 use super::source::Source;
 use super::work::{Item, Pause, Task};
 use crate::meter::Meter;
@@ -15,7 +15,7 @@ const STORED_ENTRIES: u64 = 512;
 
 /// The tasks that workers take.
 pub(super) struct Intake<'s> {
-    shared: &'s Shared<'s>,
+    shared: &'s ImportState<'s>,
     state: Mutex<State>,
 }
 
@@ -64,7 +64,7 @@ impl<'s> Intake<'s> {
     /// Tasks for all entries of the old database, unless it is kept, and for the source. `resumed`
     /// is the number of tasks done by the interrupted import, if one is resumed.
     pub fn new(
-        shared: &'s Shared<'s>,
+        shared: &'s ImportState<'s>,
         source: Box<dyn Source>,
         interval: Option<Duration>,
         resumed: Option<u64>,

@@ -3,11 +3,11 @@
 use super::checkpoint::Saved;
 use super::contexts::{Context, MissingContext};
 use super::holders::Holders;
+use super::import_state::ImportState;
 use super::intake::Intake;
 use super::plan::Plan;
 use super::rulebook::Rulebook;
 use super::sequencer::{Replacement, Sequencer};
-use super::shared::Shared;
 use super::source::Source;
 use super::target::{Target, Written};
 use super::work::{Item, Pause, Task};
@@ -68,7 +68,7 @@ pub(super) fn run<'o>(
     saved: Option<&Saved>,
     meter: &Meter,
 ) -> Result<(Outcome, Written<'o>), Failure> {
-    let shared = Shared::new(plan, site.keeps_old, saved, meter)?;
+    let shared = ImportState::new(plan, site.keeps_old, saved, meter)?;
     let interval = plan.options.checkpoint.filter(|_| site.about.is_some());
     let intake = Intake::new(&shared, source, interval, saved.map(|it| it.pieces));
     let target = target(plan, old, site, saved)?;
@@ -122,7 +122,7 @@ fn target<'o>(
 }
 
 /// The thread of a worker: takes tasks and passes their results on until there are no more.
-fn work(shared: &Shared<'_>, intake: &Intake<'_>, reader: Reader) {
+fn work(shared: &ImportState<'_>, intake: &Intake<'_>, reader: Reader) {
     let _guard = Guard(&shared.line);
     let mut worker = Worker::new(shared, reader);
     loop {
@@ -141,7 +141,7 @@ fn work(shared: &Shared<'_>, intake: &Intake<'_>, reader: Reader) {
 /// Works on one task, and puts its results on the line at this place. False if the import was
 /// stopped.
 fn work_on(
-    shared: &Shared<'_>,
+    shared: &ImportState<'_>,
     worker: &mut Worker<'_>,
     number: u64,
     task: Task,
@@ -166,7 +166,7 @@ fn work_on(
 
 /// Passes the results of all tasks to the sequencer, and writes checkpoints between them.
 fn sequence(
-    shared: &Shared<'_>,
+    shared: &ImportState<'_>,
     sequencer: &mut Sequencer<'_, '_>,
     site: &Site<'_>,
 ) -> Result<(), Failure> {
@@ -192,7 +192,7 @@ fn sequence(
 
 /// Writes a checkpoint of all completed work.
 fn checkpoint(
-    shared: &Shared<'_>,
+    shared: &ImportState<'_>,
     pause: &Pause,
     sequencer: &mut Sequencer<'_, '_>,
     site: &Site<'_>,
@@ -218,7 +218,7 @@ fn checkpoint(
 /// Writes the rows of the whole database, and all collected rows that have to be sorted. `stamps`
 /// is the number of stamps used.
 fn finish<'o>(
-    shared: &Shared<'_>,
+    shared: &ImportState<'_>,
     mut sequencer: Sequencer<'_, 'o>,
     stamps: u64,
 ) -> Result<(Outcome, Written<'o>), Failure> {

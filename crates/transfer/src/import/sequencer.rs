@@ -6,10 +6,10 @@ mod rows;
 
 use super::aside::{Aside, Waiting};
 use super::holders::{Conflict, GivenNumber, Holders};
+use super::import_state::ImportState;
 use super::known::Known;
 use super::members::MemberFile;
 use super::rejects::Rejects;
-use super::shared::Shared;
 use super::table::NameTable;
 use super::target::Target;
 use super::work::{Kind, Prospect, Work};
@@ -61,7 +61,7 @@ impl<'w> Unappended<'w> {
 /// Gives prospects their ids and appends them. Its state between pieces is part of checkpoints, see
 /// `sequencer/checkpoint.rs`.
 pub(super) struct Sequencer<'s, 'o> {
-    shared: &'s Shared<'s>,
+    shared: &'s ImportState<'s>,
     target: Target<'o>,
     rejects: Rejects,
     names: NameTable,
@@ -92,7 +92,7 @@ impl<'s, 'o> Sequencer<'s, 'o> {
     /// A sequencer before the first piece. Files of waiting entries and values are made in
     /// `folder`, and kept there for resuming if `keeps`.
     pub fn new(
-        shared: &'s Shared<'s>,
+        shared: &'s ImportState<'s>,
         target: Target<'o>,
         holders: Holders<'s>,
         folder: &Path,

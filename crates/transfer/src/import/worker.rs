@@ -5,8 +5,8 @@ mod prospects;
 
 use self::made::Sink;
 use self::prospects::Prospects;
+use super::import_state::ImportState;
 use super::rejects;
-use super::shared::Shared;
 use super::source::{Content, Piece, after_element, read_request, values_of};
 use super::urls;
 use super::work::{Kind, Origin, Read, Refused, Rejected, Task, Text, Work};
@@ -23,7 +23,7 @@ pub(super) struct Worker<'s> {
 
 impl<'s> Worker<'s> {
     /// A worker with a reader of the old database.
-    pub fn new(shared: &'s Shared<'s>, reader: Reader) -> Worker<'s> {
+    pub fn new(shared: &'s ImportState<'s>, reader: Reader) -> Worker<'s> {
         Worker {
             prospects: Prospects::new(shared, reader),
             scratch: match shared.plan.options.file_urls {

@@ -52,7 +52,7 @@ impl Sorted {
             Goal::Page(page) => Some(page.list),
             Goal::All => return None,
         };
-        call.shared.lists.find(&list::Asked {
+        call.shared.lists.find(&list::ListQuery {
             fingerprint: origin.fingerprint,
             schema: &origin.schema,
             number,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::super::{
-    Environment, EnvironmentOptions, Found, Put, ReadTransaction, Table, TableOptions,
+    Environment, EnvironmentOptions, Put, ReadTransaction, RowValues, Table, TableOptions,
     WriteTransaction,
 };
 use super::*;
@@ -49,7 +49,7 @@ fn put_all<'r>(
 #[track_caller]
 fn check(read: &ReadTransaction, table: Table, key: &[u8]) -> bool {
     let asked = read.ask(table.handle, key).unwrap();
-    let expected = asked.map_or(Found::Nothing, Found::Value);
+    let expected = asked.map_or(RowValues::Nothing, RowValues::Value);
     assert_eq!(read.find(table, key), Some(expected), "key {key:?}");
     asked.is_some()
 }
@@ -178,9 +178,9 @@ fn items_of_a_key() {
     for of in 1..400_u16 {
         let expected: Vec<u8> = (0..of).flat_map(|at| item(of, at)).collect();
         match read.find(table, &of.to_be_bytes()) {
-            Some(Found::Value(found)) if of == 1 => assert_eq!(found, expected),
-            Some(Found::Items(found)) if of > 1 => assert_eq!(found, expected),
-            Some(Found::Tree) if of > 100 => trees += 1,
+            Some(RowValues::Value(found)) if of == 1 => assert_eq!(found, expected),
+            Some(RowValues::Items(found)) if of > 1 => assert_eq!(found, expected),
+            Some(RowValues::Tree) if of > 100 => trees += 1,
             other => panic!("{of} items: {other:?}"),
         }
         // LMDB returns the first item, whatever the shape.
@@ -188,7 +188,7 @@ fn items_of_a_key() {
         assert_eq!(first, Some(&item(of, 0)[..]));
     }
     assert!((200..300).contains(&trees), "{trees}");
-    assert_eq!(read.find(table, &[9, 9]), Some(Found::Nothing));
+    assert_eq!(read.find(table, &[9, 9]), Some(RowValues::Nothing));
 }
 
 /// The pages of a file image.

@@ -4,11 +4,11 @@
 use crate::import::contexts::{Opening, superiors};
 use crate::import::entry::{Composer, ResolvedEntry};
 use crate::import::grouping::Grouper;
+use crate::import::import_state::{INITIAL_POSITION, ImportState};
 use crate::import::known::{Forms, Known};
 use crate::import::links::StoredEntry;
 use crate::import::names::{Names, Resolved};
 use crate::import::rulebook::{Claims, Rulebook};
-use crate::import::shared::{INITIAL_POSITION, Shared};
 use crate::import::stamps::Stamps;
 use crate::import::verdict::Verdict;
 use crate::import::work::{Kind, Origin, Prospect, Read, Refused, Rejected, Text, Work};
@@ -25,7 +25,7 @@ const STORED_BYTES: usize = 4 << 20;
 
 /// The prospects of a piece, with the caches and buffers for making them.
 pub(super) struct Prospects<'s> {
-    shared: &'s Shared<'s>,
+    shared: &'s ImportState<'s>,
     reader: Reader,
     names: Names,
     contexts: Vec<Name>,
@@ -46,7 +46,7 @@ pub(super) struct Prospects<'s> {
 
 impl<'s> Prospects<'s> {
     /// No prospects, and empty caches. The reader is one of the old database.
-    pub fn new(shared: &'s Shared<'s>, reader: Reader) -> Prospects<'s> {
+    pub fn new(shared: &'s ImportState<'s>, reader: Reader) -> Prospects<'s> {
         let grouper = Grouper::new(shared);
         Prospects {
             preparer: Preparer::new(&shared.plan.indexes(grouper.schema())),

@@ -13,7 +13,7 @@ const HIDDEN: &str = "[hidden]";
 
 /// Fields of a log line that come from the request; `None` for fields that its kind does not have.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct LoggedRequest {
     /// DN of the entry, or base of a search.
     pub dn: Option<String>,
     pub scope: Option<&'static str>,
@@ -34,9 +34,9 @@ pub(super) struct Asked {
     pub controls: Option<String>,
 }
 
-impl Asked {
+impl LoggedRequest {
     /// The fields of a request; `in_full` includes those of the level `trace`.
-    pub fn of(catalog: &Catalog, message: &Message<'_>, in_full: bool) -> Asked {
+    pub fn of(catalog: &Catalog, message: &Message<'_>, in_full: bool) -> LoggedRequest {
         let words = Words(catalog);
         let mut asked = words.request(&message.request);
         let acts_as = |it: &&protocol::Control<'_>| it.oid == oid::PROXIED_AUTHORIZATION;
@@ -60,8 +60,8 @@ impl Asked {
 struct Words<'c>(&'c Catalog);
 
 impl Words<'_> {
-    fn request(&self, request: &Request<'_>) -> Asked {
-        let mut asked = Asked::default();
+    fn request(&self, request: &Request<'_>) -> LoggedRequest {
+        let mut asked = LoggedRequest::default();
         let dn = match request {
             Request::Bind(it) => {
                 asked.mechanism = Some(mechanism(&it.authentication));
@@ -148,8 +148,8 @@ impl Words<'_> {
     }
 }
 
-fn with_dn(asked: Asked, dn: String) -> Asked {
-    Asked {
+fn with_dn(asked: LoggedRequest, dn: String) -> LoggedRequest {
+    LoggedRequest {
         dn: Some(dn),
         ..asked
     }

@@ -14,7 +14,7 @@ use crate::tables::Tables;
 
 /// An open database, shared by all its handles.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct OpenDatabase {
     /// The environment in use. It stands before the lock, so that the file is closed before another
     /// process may open it.
     pub current: Current,
@@ -45,7 +45,7 @@ pub(crate) enum Durability {
     Halted,
 }
 
-impl Shared {
+impl OpenDatabase {
     /// Sets the way in which commits become durable from now on.
     pub fn set_durability(&self, durability: Durability) {
         self.durability.store(durability as u8, Ordering::Release);

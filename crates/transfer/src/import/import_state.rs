@@ -16,7 +16,7 @@ use store::{EntryId, Store};
 pub(super) const INITIAL_POSITION: u64 = 1;
 
 /// The shared state.
-pub(super) struct Shared<'p> {
+pub(super) struct ImportState<'p> {
     pub plan: &'p Plan<'p>,
     pub line: Line<Item>,
     pub schema: GrowingSchema,
@@ -33,14 +33,14 @@ pub(super) struct Shared<'p> {
     pub meter: &'p Meter,
 }
 
-impl<'p> Shared<'p> {
+impl<'p> ImportState<'p> {
     /// The state at the begin of an import, or at its checkpoint.
     pub fn new(
         plan: &'p Plan<'_>,
         keeps_old: bool,
         saved: Option<&Saved>,
         meter: &'p Meter,
-    ) -> Result<Shared<'p>, Failure> {
+    ) -> Result<ImportState<'p>, Failure> {
         let catalog = &plan.catalog;
         let [aliases, referrals, subentries] = match saved {
             Some(saved) => saved.flags,
@@ -57,7 +57,7 @@ impl<'p> Shared<'p> {
                 .map_err(|error| Failure::Configuration(error.to_string()))?,
             None => catalog.schema.clone(),
         };
-        Ok(Shared {
+        Ok(ImportState {
             plan,
             line: Line::new(),
             contexts: match saved {
