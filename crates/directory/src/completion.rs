@@ -13,8 +13,8 @@ pub trait Mailbox: Send + Sync {
     /// Keeps the completions and wakes the serving thread once. Must not block.
     fn deliver(&self, completions: Vec<Completion>);
 
-    /// Wakes a waiting serving thread to call [`crate::Worker::sleep`] again, because it holds a
-    /// snapshot that others need released. Must not block.
+    /// Wakes a waiting serving thread to call [`crate::Worker::release_snapshot`] again, because it
+    /// holds a snapshot that others need released. Must not block.
     fn wake(&self) {}
 }
 

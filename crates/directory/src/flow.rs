@@ -5,16 +5,16 @@ use crate::search::cursor::Cursor;
 
 /// The next step of the caller after `Worker::execute`, `resume` or `complete`.
 #[derive(Debug)]
-pub enum Flow<C = Box<Cursor>, F = Box<Follower>> {
+pub enum Flow {
     /// The complete response is in the output.
     Done,
     /// A completion for this session will be delivered to the mailbox.
     Waiting,
     /// A search continues: call `Worker::resume` when the client can take more.
-    More(C),
+    More(Box<Cursor>),
     /// A following search has begun: call `Worker::follow` now, and whenever news for its message
     /// id is delivered.
-    Follow(F),
+    Follow(Box<Follower>),
     /// Flush the output, then close the connection.
     Close,
     /// The response is in the output: flush it, then begin the TLS handshake.

@@ -8,6 +8,8 @@ use crate::peer::Peer;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
 use policy::{LimitSettings, Limits, Subject, Whose};
+use protocol::{LdapResult, Request, oid};
+use replica::failure;
 use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -108,6 +110,49 @@ impl Session {
     /// The DN that the session is bound as; empty while anonymous.
     pub fn bound_name(&self) -> &str {
         &self.subject.dn
+    }
+
+    /// Whether nobody has authenticated.
+    pub fn is_anonymous(&self) -> bool {
+        self.subject.dn.is_empty()
+    }
+
+    /// Counts the bytes in the connection's input and output buffers.
+    ///
+    /// # Errors
+    /// The result with which to close the connection, if they exceed the limit.
+    pub fn count_buffers(&mut self, bytes: usize) -> Result<(), LdapResult> {
+        let counted = self.buffers.set(bytes as u64);
+        counted.map_err(failure::result_of)
+    }
+
+    /// Maximum number of waiting operations, beyond which requests are answered `busy`; 0 for no
+    /// limit.
+    pub fn pending_operations_max(&self) -> u32 {
+        self.limits.0.pending_operations_max
+    }
+
+    /// Whether a request may be executed while earlier writes of the session wait for their place
+    /// in the order. Writes may: they are executed in the order of submission. Other requests wait,
+    /// so that a client reads its own writes.
+    pub fn may_overlap(&self, request: &Request<'_>) -> bool {
+        match request {
+            Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
+                true
+            }
+            // The operation to abandon may be a waiting one.
+            Request::Abandon(_) => true,
+            // An update whose old password is being checked has its place in a transaction.
+            Request::Extended(it) if self.checking == 0 => match it.name {
+                oid::BULK_UPDATE => self.bulk_update.as_ref().is_none_or(|it| it.has_room()),
+                // Their responses never depend on writes that still wait.
+                name => matches!(
+                    name,
+                    oid::START_TRANSACTION | oid::END_TRANSACTION | oid::REFRESH
+                ),
+            },
+            _ => false,
+        }
     }
 
     /// Marks the connection as protected, after StartTLS. Ends its transactions: each belongs to

@@ -13,7 +13,7 @@ use crate::flow::Flow;
 use crate::last_name::LastName;
 use crate::monitor::{Counters, Operation};
 use crate::operation::follow::{Followed, Follower};
-use crate::operation::{dynamic, extended, transaction};
+use crate::operation::{dynamic, transaction};
 use crate::operations_log::OperationsLog;
 use crate::peer::Peer;
 use crate::search::cursor::Cursor;
@@ -28,11 +28,7 @@ use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use store::Reader;
-
-/// Maximum time that one connection may use its thread for requests received together.
-const TURN: Duration = Duration::from_millis(2);
 
 /// One for each serving thread. Deliberately not `Send`: nothing in it is shared while it is used.
 pub struct Worker {
@@ -43,8 +39,6 @@ pub struct Worker {
     scratch: RefCell<Vec<u8>>,
     tls: bool,
     counters: Arc<Counters>,
-    /// Start of the current connection's turn.
-    turn_began: Instant,
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
     purses: RandomState,
     operations: OperationsLog,
@@ -61,7 +55,6 @@ impl Worker {
             last_name: RefCell::default(),
             scratch: RefCell::default(),
             tls: false,
-            turn_began: Instant::now(),
             purses: RandomState::new(),
             operations: OperationsLog::default(),
             _not_send: std::marker::PhantomData,
@@ -330,18 +323,6 @@ impl Worker {
         })
     }
 
-    /// Ends a following search that the client cancelled (RFC 3909).
-    pub fn cancel_following(
-        &mut self,
-        mut follower: Box<Follower>,
-        cancel_id: MessageId,
-        out: &mut Vec<u8>,
-    ) {
-        follower.cancelled(out);
-        let done = LdapResult::success();
-        response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
-    }
-
     /// Ends a parked search that the client cancelled (RFC 3909): the search is answered with
     /// `canceled`, the cancel operation with success.
     pub fn cancel(
@@ -358,54 +339,15 @@ impl Worker {
         response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
 
-    /// Whether the turn of a connection has lasted long enough. `begins` starts a new turn.
-    pub fn turn_is_over(&mut self, begins: bool) -> bool {
-        if begins {
-            self.turn_began = Instant::now();
-        }
-        !begins && self.turn_began.elapsed() >= TURN
-    }
-
     /// Releases the snapshot: before the thread waits for clients, and before it executes requests
     /// that came meanwhile.
-    pub fn sleep(&mut self) {
+    pub fn release_snapshot(&mut self) {
         self.reader.reset();
     }
 
     /// The purse that the session's work counts to, as a number.
     pub fn purse(&self, session: &Session) -> u64 {
         self.purses.hash_one(session.subject.purse())
-    }
-
-    /// Counts the bytes in a connection's input and output buffers. The error is the result with
-    /// which to close the connection, if they exceed the limit.
-    pub fn count_buffers(&self, session: &mut Session, bytes: usize) -> Result<(), LdapResult> {
-        let counted = session.buffers.set(bytes as u64);
-        counted.map_err(failure::result_of)
-    }
-
-    /// Maximum number of operations of one connection that may wait.
-    pub fn pending_operations_max(&self, session: &Session) -> u32 {
-        session.limits.0.pending_operations_max
-    }
-
-    /// Whether a request may be executed while earlier writes of its session wait for their place
-    /// in the order. Writes may: they are executed in the order of submission. Other requests wait,
-    /// so that a client reads its own writes.
-    pub fn may_overlap(&self, session: &Session, request: &Request<'_>) -> bool {
-        match request {
-            Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
-                true
-            }
-            // The operation to abandon may be a waiting one.
-            Request::Abandon(_) => true,
-            // An update whose old password is being checked has its place in a transaction.
-            Request::Extended(it) if session.checking == 0 => match it.name {
-                oid::BULK_UPDATE => session.bulk_update.as_ref().is_none_or(|it| it.has_room()),
-                name => extended::only_writes(name),
-            },
-            _ => false,
-        }
     }
 
     /// Runs `body` with a snapshot and the catalog that was published for it.

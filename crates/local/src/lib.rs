@@ -261,7 +261,7 @@ impl LocalClient {
     /// Releases the snapshot after a step, and notes whether the session has ended.
     #[inline]
     fn rested(&mut self, flow: Flow) -> Flow {
-        self.worker.sleep();
+        self.worker.release_snapshot();
         self.closed |= matches!(flow, Flow::Close);
         flow
     }

@@ -99,7 +99,7 @@ impl LocalClient {
         if !matches!(watch.followed, Followed::Ended | Followed::Broken) {
             let follower = &mut watch.follower;
             watch.followed = self.worker.follow(&self.session, follower, responses);
-            self.worker.sleep();
+            self.worker.release_snapshot();
             self.closed |= watch.followed == Followed::Broken;
         }
         watch.followed

@@ -32,7 +32,7 @@ const CERTIFICATE_CHECK: Duration = Duration::from_secs(5);
 const REST: Duration = Duration::from_millis(100);
 
 /// State of the acceptor.
-pub struct Acceptor<C> {
+pub struct Acceptor {
     /// The listening sockets.
     pub listeners: Vec<Listener>,
     /// Networks whose hosts may send PROXY headers, at listeners for proxies.
@@ -40,7 +40,7 @@ pub struct Acceptor<C> {
     /// Counters and limits of connections.
     pub admission: Arc<Admission>,
     /// The serving threads.
-    pub threads: Arc<Vec<Handle<C>>>,
+    pub threads: Arc<Vec<Handle>>,
     /// The certificate, read again when its files change.
     pub certificate: Option<Arc<Certificate>>,
     /// A byte, or end of file, stops the server.
@@ -51,7 +51,7 @@ pub struct Acceptor<C> {
     pub reload: Box<dyn Fn() + Send>,
 }
 
-impl<C> Acceptor<C> {
+impl Acceptor {
     /// Accepts connections until the server is stopped, then closes the listeners.
     pub fn run(self) {
         let mut certificate_checked = Instant::now();

@@ -16,18 +16,15 @@
 
 use std::time::Duration;
 
-use directory::Followed;
+use directory::{Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use protocol::{
     Authentication, DecodeError, DecodeLimits, LdapResult, Message, MessageId, Request, ResultCode,
-    ResultKind, decode_header, frame, oid, write_extended_result, write_notice_of_disconnection,
-    write_result,
+    ResultKind, decode_header, frame, oid, write_notice_of_disconnection, write_result,
 };
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
-use crate::service::Service;
 use concern::{Concern, cancel_target, concern, insists, lengths_are_wrong};
-use directory::Flow;
 use turn::Turn;
 
 mod concern;
@@ -37,6 +34,8 @@ mod turn;
 
 /// Bytes of unsent output beyond which a connection executes no requests.
 pub const OUTPUT_BYTES_MAX: usize = 1 << 20;
+/// Maximum time that one connection may use its thread for requests received together.
+pub const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 /// Maximum bytes of input kept while looking for an Abandon behind a parked search.
 pub const LOOK_AHEAD_BYTES_MAX: usize = 64 << 10;
 
@@ -49,6 +48,8 @@ pub struct Rules {
     pub anonymous_message_bytes_max: usize,
     /// Whether passwords are accepted over connections that can be read on the way.
     pub allow_cleartext_binds: bool,
+    /// Maximum time that one connection may use its thread for requests received together.
+    pub turn_time_max: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,23 +64,18 @@ enum State {
     Closed,
 }
 
-struct Parked<C> {
-    id: MessageId,
-    cursor: C,
-}
-
 /// One connection.
-pub struct Connection<S: Service> {
-    session: S::Session,
+pub struct Connection {
+    session: Session,
     /// Bytes received and not yet executed.
     input: Vec<u8>,
     /// The parked search, if there is one.
-    parked: Option<Parked<S::Cursor>>,
+    parked: Option<Box<Cursor>>,
     /// Offset in `input` of the first message not examined by look-ahead; 0 while no search is
     /// parked.
     scanned: usize,
     /// Following searches, which run beside other operations.
-    followers: Followers<S::Follower>,
+    followers: Followers<Box<Follower>>,
     /// Number of operations whose completions have not arrived.
     waiting: u32,
     state: State,
@@ -95,9 +91,9 @@ pub struct Connection<S: Service> {
     bundle: Bundle,
 }
 
-impl<S: Service> Connection<S> {
+impl Connection {
     /// A new connection. `confidential` says that it cannot be read on the way.
-    pub fn new(session: S::Session, confidential: bool) -> Self {
+    pub fn new(session: Session, confidential: bool) -> Self {
         Connection {
             session,
             input: Vec::new(),
@@ -116,55 +112,56 @@ impl<S: Service> Connection<S> {
 
     /// Executes the whole messages in the input, to which `bytes` are added; appends responses to
     /// `out`.
-    pub fn receive(&mut self, service: &mut S, rules: &Rules, bytes: &[u8], out: &mut Vec<u8>) {
+    pub fn receive(&mut self, worker: &mut Worker, rules: &Rules, bytes: &[u8], out: &mut Vec<u8>) {
         if self.state == State::Closed {
             return;
         }
         if !self.is_free() || !self.input.is_empty() {
             self.input.extend_from_slice(bytes);
             if self.is_free() {
-                self.execute_input(service, rules, out);
+                self.execute_input(worker, rules, out);
             } else {
                 self.more = true;
             }
         } else {
-            let taken = self.execute(service, rules, bytes, out);
+            let taken = self.execute(worker, rules, bytes, out);
             if taken < bytes.len() && self.state != State::Closed {
                 self.input.extend_from_slice(&bytes[taken..]);
             }
         }
-        self.look_ahead(service, rules, out);
+        self.look_ahead(worker, rules, out);
     }
 
     /// Continues a parked search or the messages left in the input. To be called when the output
     /// has been sent and [`Connection::can_proceed`] is true.
-    pub fn proceed(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
+    pub fn proceed(&mut self, worker: &mut Worker, rules: &Rules, out: &mut Vec<u8>) {
         if self.followers.is_inside() {
-            self.tell_news(service, out);
+            self.tell_news(worker, out);
             if self.followers.is_inside() || self.state == State::Closed {
                 return;
             }
             out.extend(std::mem::take(self.followers.aside()));
         }
-        if let Some(Parked { id, cursor }) = self.parked.take() {
-            let step = service.resume(&mut self.session, cursor, out);
+        if let Some(cursor) = self.parked.take() {
+            let id = cursor.message_id();
+            let step = worker.resume(&mut self.session, cursor, out);
             self.follow(id, step);
         }
         if self.is_inside_message() {
             return;
         }
-        self.look_ahead(service, rules, out);
-        self.tell_news(service, out);
+        self.look_ahead(worker, rules, out);
+        self.tell_news(worker, out);
         if self.is_free() && self.more {
-            self.execute_input(service, rules, out);
-            self.look_ahead(service, rules, out);
+            self.execute_input(worker, rules, out);
+            self.look_ahead(worker, rules, out);
         }
     }
 
     /// Appends the response of a completion. Messages that waited for it are left to
     /// [`Connection::proceed`].
-    pub fn complete(&mut self, service: &mut S, completion: S::Completion, out: &mut Vec<u8>) {
-        if let Some(id) = S::news(&completion) {
+    pub fn complete(&mut self, worker: &mut Worker, completion: Completion, out: &mut Vec<u8>) {
+        if let Some(id) = completion.news() {
             self.followers.news(id);
             return;
         }
@@ -175,7 +172,7 @@ impl<S: Service> Connection<S> {
             true => self.followers.aside(),
             false => out,
         };
-        let step = service.complete(&mut self.session, completion, out);
+        let step = worker.complete(&mut self.session, completion, out);
         self.waiting = self.waiting.saturating_sub(1);
         // A completion never parks a search: it belongs to a write, a bind, a compare or an
         // extended operation.
@@ -187,9 +184,9 @@ impl<S: Service> Connection<S> {
 
     /// Handles the end of input: unfinished operations are completed and answered, then the
     /// connection closes.
-    pub fn end_of_input(&mut self, service: &mut S) {
+    pub fn end_of_input(&mut self, worker: &mut Worker) {
         if self.input.is_empty() {
-            service.heard_all(&self.session);
+            worker.heard_all(&self.session);
         }
         self.bundle.end();
         if self.state == State::Open && (self.waiting > 0 || self.can_proceed()) {
@@ -213,9 +210,9 @@ impl<S: Service> Connection<S> {
 
     /// Appends a Notice of Disconnection with the reason (RFC 4511 §4.4.1), and closes the
     /// connection.
-    pub fn farewell(&mut self, service: &mut S, why: &str, out: &mut Vec<u8>) {
+    pub fn farewell(&mut self, worker: &mut Worker, why: &str, out: &mut Vec<u8>) {
         let inside = self.is_inside_message();
-        self.drop_parked(service);
+        self.drop_parked(worker);
         if inside {
             // A notice inside a message would become part of that message.
             self.state = State::Closed;
@@ -230,8 +227,8 @@ impl<S: Service> Connection<S> {
     }
 
     /// Records that TLS is established.
-    pub fn secured(&mut self, service: &mut S) {
-        service.secured(&mut self.session);
+    pub fn secured(&mut self) {
+        self.session.secured();
         self.confidential = true;
         if self.state == State::StartTls {
             self.state = State::Open;
@@ -239,9 +236,9 @@ impl<S: Service> Connection<S> {
     }
 
     /// Drops all operations; no more output can be sent.
-    pub fn abort(&mut self, service: &mut S) {
-        self.drop_parked(service);
-        service.forget(&mut self.session);
+    pub fn abort(&mut self, worker: &mut Worker) {
+        self.drop_parked(worker);
+        worker.forget(&mut self.session);
         self.followers.clear();
         self.state = State::Closed;
     }
@@ -293,17 +290,17 @@ impl<S: Service> Connection<S> {
 
     /// Counts the kept input and `output` bytes; above the limit closes the connection, with a
     /// notice if no output is waiting.
-    pub fn count_buffers(&mut self, service: &mut S, output: usize, out: &mut Vec<u8>) {
+    pub fn count_buffers(&mut self, worker: &mut Worker, output: usize, out: &mut Vec<u8>) {
         let bytes = self.input.capacity() + output;
         if self.state != State::Closed
-            && let Err(refusal) = service.count_buffers(&mut self.session, bytes)
+            && let Err(refusal) = self.session.count_buffers(bytes)
         {
             let inside = self.is_inside_message();
-            self.abort(service);
+            self.abort(worker);
             self.input = Vec::new();
             // Given back at once: the connection lingers, and others have room as soon as it is
             // refused. Counting less is never refused.
-            service.count_buffers(&mut self.session, 0).ok();
+            self.session.count_buffers(0).ok();
             if !inside && output == 0 {
                 write_notice_of_disconnection(out, &refusal);
             }
@@ -316,8 +313,8 @@ impl<S: Service> Connection<S> {
     }
 
     /// The purse to which the connection's work counts.
-    pub fn purse(&self, service: &S) -> u64 {
-        service.purse(&self.session)
+    pub fn purse(&self, worker: &Worker) -> u64 {
+        worker.purse(&self.session)
     }
 
     /// Whether there are following searches, so that an idle client is expected.
@@ -350,8 +347,8 @@ impl<S: Service> Connection<S> {
     }
 
     /// Whether the client is anonymous.
-    pub fn is_anonymous(&self, service: &S) -> bool {
-        service.is_anonymous(&self.session)
+    pub fn is_anonymous(&self) -> bool {
+        self.session.is_anonymous()
     }
 
     /// Whether the input ends inside a message.
@@ -359,10 +356,10 @@ impl<S: Service> Connection<S> {
         !self.input.is_empty() && self.is_quiet() && !self.more
     }
 
-    fn execute_input(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
+    fn execute_input(&mut self, worker: &mut Worker, rules: &Rules, out: &mut Vec<u8>) {
         let mut input = std::mem::take(&mut self.input);
         self.scanned = 0;
-        let taken = self.execute(service, rules, &input, out);
+        let taken = self.execute(worker, rules, &input, out);
         if taken < input.len() && self.state != State::Closed {
             input.drain(..taken);
             self.input = input;
@@ -373,7 +370,7 @@ impl<S: Service> Connection<S> {
     /// bytes taken.
     fn execute(
         &mut self,
-        service: &mut S,
+        worker: &mut Worker,
         rules: &Rules,
         bytes: &[u8],
         out: &mut Vec<u8>,
@@ -386,15 +383,15 @@ impl<S: Service> Connection<S> {
                 break;
             }
             let rest = &bytes[taken..];
-            match frame(rest, self.message_bytes_max(service, rules)) {
+            match frame(rest, self.message_bytes_max(rules)) {
                 Ok(None) => break,
                 Ok(Some(length)) => {
-                    if !self.execute_message(service, rules, &rest[..length], out) {
+                    if !self.execute_message(worker, rules, &rest[..length], out) {
                         (self.stalled, self.more) = (true, true);
                         break;
                     }
                     taken += length;
-                    if taken < bytes.len() && turn.is_over(service) {
+                    if taken < bytes.len() && turn.is_over(rules.turn_time_max) {
                         self.more = true;
                         break;
                     }
@@ -412,9 +409,9 @@ impl<S: Service> Connection<S> {
         taken
     }
 
-    fn message_bytes_max(&self, service: &S, rules: &Rules) -> usize {
+    fn message_bytes_max(&self, rules: &Rules) -> usize {
         if rules.anonymous_message_bytes_max < rules.limits.message_bytes_max
-            && service.is_anonymous(&self.session)
+            && self.session.is_anonymous()
         {
             rules.anonymous_message_bytes_max
         } else {
@@ -425,7 +422,7 @@ impl<S: Service> Connection<S> {
     /// Executes one message; false if it must wait for completions.
     fn execute_message(
         &mut self,
-        service: &mut S,
+        worker: &mut Worker,
         rules: &Rules,
         bytes: &[u8],
         out: &mut Vec<u8>,
@@ -433,41 +430,36 @@ impl<S: Service> Connection<S> {
         let message = match Message::decode(bytes, &rules.limits) {
             Ok(message) => message,
             Err(error) => {
-                self.refuse_malformed(service, bytes, &error, out);
+                self.refuse_malformed(worker, bytes, &error, out);
                 return true;
             }
         };
-        if self.waiting > 0 && !service.may_overlap(&self.session, &message.request) {
+        if self.waiting > 0 && !self.session.may_overlap(&message.request) {
             return false;
         }
         self.heard = self.heard.wrapping_add(1).max(1);
         self.bundle.consider(&message);
-        if let Some(refusal) = self.refusal(service, rules, &message) {
+        if let Some(refusal) = self.refusal(rules, &message) {
             match ResultKind::of(message.request.tag()) {
                 Some(kind) => {
                     write_result(out, message.id, kind, &refusal, &[]);
-                    service.refused(&mut self.session, bytes, &refusal, out);
+                    worker.refused(&mut self.session, bytes, &refusal, out);
                 }
                 None => self.disconnect(refusal.code, &refusal.diagnostic, out),
             }
             self.bundle.answered();
             return true;
         }
-        if !self.followers.is_empty() && self.ends_following(service, &message, out) {
+        if !self.followers.is_empty() && self.ends_following(&message, out) {
             return true;
         }
-        let step = service.execute(&mut self.session, &message, out);
+        let step = worker.execute(&mut self.session, &message, out);
         self.follow(message.id, step);
         true
     }
 
     /// Applies a request to the following searches. True if it concerns nothing else.
-    fn ends_following(
-        &mut self,
-        service: &mut S,
-        message: &Message<'_>,
-        out: &mut Vec<u8>,
-    ) -> bool {
+    fn ends_following(&mut self, message: &Message<'_>, out: &mut Vec<u8>) -> bool {
         match &message.request {
             _ if insists(message) && !matches!(message.request, Request::Bind(_)) => false,
             Request::Abandon(target) => self.followers.remove(*target).is_some(),
@@ -478,10 +470,10 @@ impl<S: Service> Connection<S> {
             }
             Request::Extended(it) => {
                 let target = cancel_target(it);
-                let Some(follower) = target.and_then(|it| self.followers.remove(it)) else {
+                let Some(mut follower) = target.and_then(|it| self.followers.remove(it)) else {
                     return false;
                 };
-                service.cancel_following(follower, message.id, out);
+                follower.cancel(message.id, out);
                 self.bundle.answered();
                 true
             }
@@ -490,11 +482,11 @@ impl<S: Service> Connection<S> {
     }
 
     /// Gives one following search its turn.
-    fn tell_news(&mut self, service: &mut S, out: &mut Vec<u8>) {
+    fn tell_news(&mut self, worker: &mut Worker, out: &mut Vec<u8>) {
         let Some((id, mut follower)) = self.followers.take_turn() else {
             return;
         };
-        match service.follow(&mut self.session, &mut follower, out) {
+        match worker.follow(&self.session, &mut follower, out) {
             Followed::Ended => self.bundle.answered(),
             Followed::More => self.followers.give_back(id, follower, true),
             Followed::Inside => self.followers.give_back_inside(id, follower),
@@ -504,7 +496,7 @@ impl<S: Service> Connection<S> {
     }
 
     /// The refusal of a request that the connection itself refuses; `None` for others.
-    fn refusal(&self, service: &S, rules: &Rules, message: &Message<'_>) -> Option<LdapResult> {
+    fn refusal(&self, rules: &Rules, message: &Message<'_>) -> Option<LdapResult> {
         // RFC 4511 §4.1.1.1: responses could not be assigned to their requests.
         let is_answered = ResultKind::of(message.request.tag()).is_some();
         if is_answered && self.followers.has(message.id) {
@@ -512,7 +504,7 @@ impl<S: Service> Connection<S> {
             return Some(LdapResult::new(ResultCode::PROTOCOL_ERROR, text));
         }
         if self.waiting > 0 && is_answered {
-            let limit = service.pending_operations_max(&self.session);
+            let limit = self.session.pending_operations_max();
             if limit > 0 && self.waiting >= limit {
                 let diagnostic = format!(
                     "limit of {limit} operations waiting on one connection: read responses first"
@@ -544,7 +536,7 @@ impl<S: Service> Connection<S> {
     /// §4.1.1).
     fn refuse_malformed(
         &mut self,
-        service: &mut S,
+        worker: &mut Worker,
         bytes: &[u8],
         error: &DecodeError,
         out: &mut Vec<u8>,
@@ -556,18 +548,18 @@ impl<S: Service> Connection<S> {
                 self.heard = self.heard.wrapping_add(1).max(1);
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, diagnostic);
                 write_result(out, id, kind, &result, &[]);
-                service.refused(&mut self.session, bytes, &result, out);
+                worker.refused(&mut self.session, bytes, &result, out);
                 self.bundle.answered();
             }
             _ => self.disconnect(ResultCode::PROTOCOL_ERROR, &diagnostic, out),
         }
     }
 
-    fn follow(&mut self, id: MessageId, step: Flow<S::Cursor, S::Follower>) {
+    fn follow(&mut self, id: MessageId, step: Flow) {
         match step {
             Flow::Done => self.bundle.answered(),
             Flow::Waiting => self.waiting += 1,
-            Flow::More(cursor) => self.parked = Some(Parked { id, cursor }),
+            Flow::More(cursor) => self.parked = Some(cursor),
             Flow::Follow(follower) => self.followers.add(id, follower),
             Flow::Close => self.state = State::Closed,
             Flow::StartTls => {
@@ -580,14 +572,14 @@ impl<S: Service> Connection<S> {
 
     /// Looks in the input behind a parked search for its Abandon or Cancel, and for Unbind (RFC
     /// 4511 §4.3, §4.11; RFC 3909).
-    fn look_ahead(&mut self, service: &mut S, rules: &Rules, out: &mut Vec<u8>) {
-        while let Some(Parked { id: parked, .. }) = self.parked {
+    fn look_ahead(&mut self, worker: &mut Worker, rules: &Rules, out: &mut Vec<u8>) {
+        while let Some(parked) = self.parked.as_ref().map(|it| it.message_id()) {
             if self.is_inside_message() {
                 return;
             }
             let rest = self.input.get(self.scanned..).unwrap_or_default();
             // Malformed input is answered in its turn.
-            let Ok(Some(length)) = frame(rest, self.message_bytes_max(service, rules)) else {
+            let Ok(Some(length)) = frame(rest, self.message_bytes_max(rules)) else {
                 return;
             };
             match concern(&rest[..length], parked, &rules.limits) {
@@ -596,19 +588,18 @@ impl<S: Service> Connection<S> {
                     continue;
                 }
                 Concern::Unbind => {
-                    self.drop_parked(service);
+                    self.drop_parked(worker);
                     self.state = State::Closed;
                     return;
                 }
-                Concern::Abandon => {}
+                Concern::Abandon => self.drop_parked(worker),
                 Concern::Cancel(id) => {
-                    let canceled = LdapResult::new(ResultCode::CANCELED, "");
-                    write_result(out, parked, ResultKind::SearchDone, &canceled, &[]);
-                    write_extended_result(out, id, &LdapResult::success(), None, None, &[]);
+                    if let Some(cursor) = self.parked.take() {
+                        worker.cancel(&self.session, cursor, id, out);
+                    }
                 }
             }
             self.input.drain(self.scanned..self.scanned + length);
-            self.drop_parked(service);
             self.bundle.end();
             // Messages before and behind it are executed by `proceed`.
             (self.scanned, self.more) = (0, true);
@@ -623,12 +614,12 @@ impl<S: Service> Connection<S> {
 
     fn parked_is_inside(&self) -> bool {
         let parked = self.parked.as_ref();
-        parked.is_some_and(|it| S::is_inside_message(&it.cursor))
+        parked.is_some_and(|it| it.is_inside_message())
     }
 
-    fn drop_parked(&mut self, service: &mut S) {
-        if let Some(Parked { cursor, .. }) = self.parked.take() {
-            service.abandon(&mut self.session, cursor);
+    fn drop_parked(&mut self, worker: &mut Worker) {
+        if let Some(cursor) = self.parked.take() {
+            worker.abandon(&self.session, cursor);
         }
     }
 

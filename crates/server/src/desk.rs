@@ -1,13 +1,13 @@
-//! Buffers and service of one serving thread, which its connections use in turns.
+//! Buffers and worker of one serving thread, which its connections use in turns.
 
-use crate::link::Link;
+use directory::Worker;
+
 use crate::round::Round;
-use crate::service::Service;
 
-/// The service and the buffers that the connections of a thread use in turns.
-pub struct Desk<S: Service> {
+/// The worker and the buffers that the connections of a thread use in turns.
+pub struct Desk {
     /// Executes messages.
-    pub service: S,
+    pub worker: Worker,
     /// Bytes just read from a socket.
     pub input: Box<[u8]>,
     /// The plaintext of `input` on a connection with TLS.
@@ -15,7 +15,7 @@ pub struct Desk<S: Service> {
     /// Responses about to be written.
     pub out: Vec<u8>,
     /// Requests about to be executed.
-    pub round: Round<Link<S>>,
+    pub round: Round,
     /// Whether the server is stopping.
     pub stopping: bool,
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use directory::Peer;
+use directory::{Completion, Mailbox, Peer};
 use tokio::sync::Notify;
 
 use crate::admission::Ticket;
@@ -31,10 +31,10 @@ pub struct Accepted {
 }
 
 /// Items in the inbox.
-#[derive(Debug)]
-pub struct Contents<C> {
+#[derive(Debug, Default)]
+pub struct Contents {
     pub sockets: Vec<Accepted>,
-    pub completions: Vec<C>,
+    pub completions: Vec<Completion>,
     pub stop: bool,
     /// New state for all connections, after a reload.
     pub shared: Option<Arc<Shared>>,
@@ -42,19 +42,7 @@ pub struct Contents<C> {
     pub called: bool,
 }
 
-impl<C> Default for Contents<C> {
-    fn default() -> Self {
-        Contents {
-            sockets: Vec::new(),
-            completions: Vec::new(),
-            stop: false,
-            shared: None,
-            called: false,
-        }
-    }
-}
-
-impl<C> Contents<C> {
+impl Contents {
     fn is_empty(&self) -> bool {
         self.sockets.is_empty()
             && self.completions.is_empty()
@@ -65,24 +53,15 @@ impl<C> Contents<C> {
 }
 
 /// The inbox of one serving thread.
-#[derive(Debug)]
-pub struct Inbox<C> {
-    contents: Mutex<Contents<C>>,
+#[derive(Debug, Default)]
+pub struct Inbox {
+    contents: Mutex<Contents>,
     wake: Notify,
 }
 
-impl<C> Default for Inbox<C> {
-    fn default() -> Self {
-        Inbox {
-            contents: Mutex::new(Contents::default()),
-            wake: Notify::new(),
-        }
-    }
-}
-
-impl<C> Inbox<C> {
+impl Inbox {
     /// Adds completions.
-    pub fn completions(&self, completions: Vec<C>) {
+    pub fn completions(&self, completions: Vec<Completion>) {
         if completions.is_empty() {
             return;
         }
@@ -115,7 +94,7 @@ impl<C> Inbox<C> {
         self.leave(|contents| contents.called = true);
     }
 
-    fn leave(&self, put: impl FnOnce(&mut Contents<C>)) {
+    fn leave(&self, put: impl FnOnce(&mut Contents)) {
         let mut contents = self.lock();
         // The thread that filled the empty inbox has woken it, and it has not looked yet.
         let wake = contents.is_empty();
@@ -127,7 +106,7 @@ impl<C> Inbox<C> {
     }
 
     /// Waits until the inbox has items, and takes them all.
-    pub async fn take(&self) -> Contents<C> {
+    pub async fn take(&self) -> Contents {
         loop {
             let contents = std::mem::take(&mut *self.lock());
             if !contents.is_empty() {
@@ -138,22 +117,22 @@ impl<C> Inbox<C> {
     }
 
     /// A vector is valid between any two operations, so a panic of another thread does not matter.
-    fn lock(&self) -> MutexGuard<'_, Contents<C>> {
+    fn lock(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A serving thread as other threads see it.
 #[derive(Debug)]
-pub struct Handle<C> {
+pub struct Handle {
     /// Where other threads leave sockets, finished work and the word to stop.
-    pub inbox: Arc<Inbox<C>>,
+    pub inbox: Arc<Inbox>,
     /// The number of connections on the thread.
     pub load: Arc<AtomicUsize>,
 }
 
-impl directory::Mailbox for Inbox<directory::Completion> {
-    fn deliver(&self, completions: Vec<directory::Completion>) {
+impl Mailbox for Inbox {
+    fn deliver(&self, completions: Vec<Completion>) {
         self.completions(completions);
     }
 

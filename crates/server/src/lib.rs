@@ -7,12 +7,12 @@
 mod acceptor;
 mod admission;
 mod bundle;
-pub mod connection;
+mod connection;
 mod desk;
-#[cfg(test)]
-mod fake;
 mod followers;
 mod inbox;
+#[cfg(test)]
+mod kit;
 mod limits;
 mod linger;
 mod link;
@@ -26,7 +26,6 @@ mod reload;
 mod resources;
 mod round;
 mod server;
-pub mod service;
 pub mod settings;
 mod shared;
 mod slots;

@@ -12,13 +12,13 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use directory::{Completion, Worker};
 use tokio::time::{Sleep, sleep};
 
 use crate::admission::Ticket;
 use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::linger::Linger;
-use crate::service::Service;
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::tls::{Received, Tls};
@@ -45,19 +45,19 @@ pub enum Due {
 }
 
 /// One connection on one serving thread.
-pub struct Link<S: Service> {
+pub struct Link {
     /// Number of the connection on its thread.
     pub id: u64,
     /// Whether the thread's round has requests of it.
     pub in_round: Cell<bool>,
     /// Its place among the connections that wait for a turn.
     place: Cell<Place>,
-    state: RefCell<State<S>>,
+    state: RefCell<State>,
 }
 
-struct State<S: Service> {
+struct State {
     socket: Socket,
-    connection: Connection<S>,
+    connection: Connection,
     tls: Option<Box<Tls>>,
     /// Output that the socket has not taken, from `sent` on. Usually empty.
     unsent: Vec<u8>,
@@ -125,12 +125,12 @@ enum Turn {
     Closed,
 }
 
-impl<S: Service> Link<S> {
+impl Link {
     /// A new connection.
     pub fn new(
         id: u64,
         socket: Socket,
-        connection: Connection<S>,
+        connection: Connection,
         tls: Option<Box<Tls>>,
         ticket: Ticket,
     ) -> Self {
@@ -165,7 +165,7 @@ impl<S: Service> Link<S> {
     }
 
     /// Runs the connection's task. Ready when the connection is closed.
-    pub fn poll(&self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Poll<()> {
+    pub fn poll(&self, desk: &mut Desk, shared: &Shared, cx: &mut Context<'_>) -> Poll<()> {
         let state = &mut *self.state.borrow_mut();
         if !state
             .waker
@@ -188,7 +188,7 @@ impl<S: Service> Link<S> {
                     break;
                 }
                 Turn::Closed => {
-                    state.connection.abort(&mut desk.service);
+                    state.connection.abort(&mut desk.worker);
                     return Poll::Ready(());
                 }
             }
@@ -204,12 +204,12 @@ impl<S: Service> Link<S> {
 
     /// The purse to queue the connection under; `None` if it needs no turn.
     #[inline]
-    pub fn wish(&self, service: &S) -> Option<u64> {
+    pub fn wish(&self, worker: &Worker) -> Option<u64> {
         if self.place.get() != Place::Wished {
             return None;
         }
         self.place.set(Place::Waiting);
-        Some(self.state.borrow().connection.purse(service))
+        Some(self.state.borrow().connection.purse(worker))
     }
 
     /// Gives the connection its turn.
@@ -220,23 +220,19 @@ impl<S: Service> Link<S> {
 
     /// Appends the responses of completions and sends them at once. Wakes the connection's task
     /// only if work is left for it.
-    pub fn complete(
-        &self,
-        desk: &mut Desk<S>,
-        completions: &mut dyn Iterator<Item = S::Completion>,
-    ) {
+    pub fn complete(&self, desk: &mut Desk, completions: &mut dyn Iterator<Item = Completion>) {
         let state = &mut *self.state.borrow_mut();
         if state.linger.is_some() {
-            return completions.for_each(|it| desk.service.lost(it));
+            return completions.for_each(|it| desk.worker.lost(&it));
         }
         desk.out.clear();
         for completion in completions {
             state
                 .connection
-                .complete(&mut desk.service, completion, &mut desk.out);
+                .complete(&mut desk.worker, completion, &mut desk.out);
         }
         state.moved = true;
-        desk.service.moved(0, desk.out.len());
+        desk.worker.moved(0, desk.out.len());
         let sent = state.encrypt(&mut desk.out).and_then(|()| {
             if state.hold(&mut desk.out) {
                 return Ok(());
@@ -247,18 +243,18 @@ impl<S: Service> Link<S> {
     }
 
     /// Executes the requests of this connection in the round, appending to `desk.out`.
-    pub fn execute(&self, desk: &mut Desk<S>, shared: &Shared, bytes: &[u8]) {
+    pub fn execute(&self, desk: &mut Desk, shared: &Shared, bytes: &[u8]) {
         self.in_round.set(false);
         let state = &mut *self.state.borrow_mut();
         state.moved = true;
-        let Desk { service, out, .. } = desk;
-        state.connection.receive(service, &shared.rules, bytes, out);
-        state.anonymous = state.connection.is_anonymous(service);
+        let Desk { worker, out, .. } = desk;
+        state.connection.receive(worker, &shared.rules, bytes, out);
+        state.anonymous = state.connection.is_anonymous();
         state.tired = state.connection.can_proceed();
     }
 
     /// Sends a part of `desk.out`, the responses to those requests.
-    pub fn deliver(&self, desk: &mut Desk<S>, part: Range<usize>) {
+    pub fn deliver(&self, desk: &mut Desk, part: Range<usize>) {
         let state = &mut *self.state.borrow_mut();
         let length = part.len();
         let sent = if state.held.is_none() && state.connection.patience(length).is_none() {
@@ -319,11 +315,11 @@ impl<S: Service> Link<S> {
     }
 }
 
-impl<S: Service> State<S> {
+impl State {
     /// Counts the buffers; ready if they exceed the limit, so that the connection is to be closed
     /// at once.
     #[inline]
-    fn count_buffers(&mut self, desk: &mut Desk<S>, cx: &mut Context<'_>) -> Poll<()> {
+    fn count_buffers(&mut self, desk: &mut Desk, cx: &mut Context<'_>) -> Poll<()> {
         let output = self.unsent.capacity();
         let kept = self.connection.input_bytes() + output > 0;
         if !kept && !self.counted {
@@ -333,7 +329,7 @@ impl<S: Service> State<S> {
         desk.out.clear();
         let closed = self.connection.is_closed();
         self.connection
-            .count_buffers(&mut desk.service, output, &mut desk.out);
+            .count_buffers(&mut desk.worker, output, &mut desk.out);
         if closed || !self.connection.is_closed() {
             return Poll::Pending;
         }
@@ -346,9 +342,9 @@ impl<S: Service> State<S> {
     }
 
     /// Wakes the task after sending outside of it, if work is left for it.
-    fn settle(&mut self, sent: io::Result<()>, desk: &mut Desk<S>) {
+    fn settle(&mut self, sent: io::Result<()>, desk: &mut Desk) {
         if sent.is_err() {
-            self.connection.abort(&mut desk.service);
+            self.connection.abort(&mut desk.worker);
         }
         let connection = &self.connection;
         // Only the task can wait for the time of held output.
@@ -369,7 +365,7 @@ impl<S: Service> State<S> {
         }
     }
 
-    fn turn(&mut self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Turn {
+    fn turn(&mut self, desk: &mut Desk, shared: &Shared, cx: &mut Context<'_>) -> Turn {
         if self.expired && (self.due != Due::Idle || !self.unsent.is_empty()) {
             return Turn::Closed;
         }
@@ -403,7 +399,7 @@ impl<S: Service> State<S> {
             Poll::Ready(Err(_)) => Turn::Closed,
             Poll::Ready(Ok(0)) => {
                 self.ended = true;
-                self.connection.end_of_input(&mut desk.service);
+                self.connection.end_of_input(&mut desk.worker);
                 Turn::Again
             }
             Poll::Ready(Ok(length)) => self.receive(desk, shared, length, cx),
@@ -411,7 +407,7 @@ impl<S: Service> State<S> {
     }
 
     /// The next step when all output has been sent; `None` if more input is needed.
-    fn go_on(&mut self, desk: &mut Desk<S>, shared: &Shared, cx: &mut Context<'_>) -> Option<Turn> {
+    fn go_on(&mut self, desk: &mut Desk, shared: &Shared, cx: &mut Context<'_>) -> Option<Turn> {
         desk.out.clear();
         if (desk.stopping || self.expired)
             && self.connection.is_quiet()
@@ -423,7 +419,7 @@ impl<S: Service> State<S> {
                 "idle for too long"
             };
             self.connection
-                .farewell(&mut desk.service, why, &mut desk.out);
+                .farewell(&mut desk.worker, why, &mut desk.out);
             return Some(self.send(desk, cx));
         }
         if self.connection.is_closed() {
@@ -435,7 +431,7 @@ impl<S: Service> State<S> {
             if self.ended || self.socket.end_output().is_err() {
                 return Some(Turn::Closed);
             }
-            self.connection.abort(&mut desk.service);
+            self.connection.abort(&mut desk.worker);
             self.linger = Some(Box::new(Linger::begin()));
             return Some(Turn::Again);
         }
@@ -444,7 +440,7 @@ impl<S: Service> State<S> {
                 return Some(Turn::Closed);
             };
             self.tls = Some(Box::new(tls));
-            self.connection.secured(&mut desk.service);
+            self.connection.secured();
             return Some(Turn::Again);
         }
         if !self.connection.can_proceed() {
@@ -455,17 +451,17 @@ impl<S: Service> State<S> {
             self.waits_for_turn = true;
             return None;
         }
-        desk.service.look_anew();
+        desk.worker.release_snapshot();
         self.connection
-            .proceed(&mut desk.service, &shared.rules, &mut desk.out);
+            .proceed(&mut desk.worker, &shared.rules, &mut desk.out);
         self.tired = self.connection.can_proceed();
-        desk.service.moved(0, desk.out.len());
+        desk.worker.moved(0, desk.out.len());
         Some(self.send(desk, cx))
     }
 
     fn receive(
         &mut self,
-        desk: &mut Desk<S>,
+        desk: &mut Desk,
         shared: &Shared,
         length: usize,
         cx: &mut Context<'_>,
@@ -478,35 +474,35 @@ impl<S: Service> State<S> {
         self.moved = true;
         desk.out.clear();
         let Desk {
-            service,
+            worker,
             input,
             plain,
             out,
             ..
         } = desk;
         let bytes = &input[..length];
-        service.look_anew();
+        worker.release_snapshot();
         match &mut self.tls {
             None => {
-                self.connection.receive(service, &shared.rules, bytes, out);
-                service.moved(bytes.len(), out.len());
+                self.connection.receive(worker, &shared.rules, bytes, out);
+                worker.moved(bytes.len(), out.len());
             }
             Some(tls) => {
                 plain.clear();
                 let received = tls.decrypt(bytes, plain);
-                self.connection.receive(service, &shared.rules, plain, out);
-                service.moved(plain.len(), out.len());
+                self.connection.receive(worker, &shared.rules, plain, out);
+                worker.moved(plain.len(), out.len());
                 match received {
                     Ok(Received::Plain) => {}
-                    Ok(Received::Closed) => self.connection.end_of_input(service),
+                    Ok(Received::Closed) => self.connection.end_of_input(worker),
                     Err(error) => {
                         tracing::debug!(%error, "TLS failed");
-                        self.connection.abort(service);
+                        self.connection.abort(worker);
                     }
                 }
             }
         }
-        self.anonymous = self.connection.is_anonymous(service);
+        self.anonymous = self.connection.is_anonymous();
         self.tired = self.connection.can_proceed();
         // A full buffer means that more input waits: other connections come first.
         let full = length == desk.input.len();
@@ -517,7 +513,7 @@ impl<S: Service> State<S> {
     }
 
     /// Whether the input just read can be executed in a round with that of other connections.
-    fn may_join(&self, desk: &Desk<S>, length: usize, cx: &mut Context<'_>) -> bool {
+    fn may_join(&self, desk: &Desk, length: usize, cx: &mut Context<'_>) -> bool {
         length <= JOINING_BYTES_MAX
             && self.tls.is_none()
             && !desk.stopping
@@ -527,7 +523,7 @@ impl<S: Service> State<S> {
     }
 
     /// Sends `desk.out`; keeps the bytes that the socket does not take.
-    fn send(&mut self, desk: &mut Desk<S>, cx: &mut Context<'_>) -> Turn {
+    fn send(&mut self, desk: &mut Desk, cx: &mut Context<'_>) -> Turn {
         if self.encrypt(&mut desk.out).is_err() {
             return Turn::Closed;
         }
@@ -670,7 +666,7 @@ mod tests {
     /// its place in the event queue (some 600 bytes), and memory bound to it.
     #[test]
     fn a_connection_takes_less_than_a_kilobyte() {
-        let bytes = size_of::<Link<directory::Worker>>();
+        let bytes = size_of::<Link>();
         assert!(bytes <= 512, "{bytes} bytes");
     }
 }

@@ -12,7 +12,7 @@ use arc_swap::ArcSwap;
 use directory::{Failure, Front, SetLimits};
 
 use crate::admission::Admission;
-use crate::connection::Rules;
+use crate::connection::{Rules, TURN_TIME_MAX};
 use crate::settings::{
     Config, Network, Overrides, Reload as Holds, Section, Setting, Settings, TABLE,
 };
@@ -205,6 +205,7 @@ pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Shared 
             },
             anonymous_message_bytes_max: config.connections.anonymous_message_bytes_max,
             allow_cleartext_binds: config.settings.allow_cleartext_binds,
+            turn_time_max: TURN_TIME_MAX,
         },
         connections: config.connections,
         certificate,

@@ -7,12 +7,14 @@
 
 use std::rc::Rc;
 
+use crate::link::Link;
+
 /// Connections in a full round.
 const LINKS_MAX: usize = 64;
 
 /// Input read from one connection.
-pub struct Read<L> {
-    pub link: Rc<L>,
+pub struct Read {
+    pub link: Rc<Link>,
     /// End of the input among the bytes of the round.
     pub end: usize,
     /// End of its responses among those of the round.
@@ -20,25 +22,16 @@ pub struct Read<L> {
 }
 
 /// Requests to be executed together.
-pub struct Round<L> {
+#[derive(Default)]
+pub struct Round {
     /// The inputs, concatenated.
     pub bytes: Vec<u8>,
-    pub reads: Vec<Read<L>>,
+    pub reads: Vec<Read>,
     /// Whether bytes were added whose connection is not recorded yet.
     joined: bool,
 }
 
-impl<L> Default for Round<L> {
-    fn default() -> Self {
-        Round {
-            bytes: Vec::new(),
-            reads: Vec::new(),
-            joined: false,
-        }
-    }
-}
-
-impl<L> Round<L> {
+impl Round {
     /// Adds input of a connection, which [`Round::admit`] then records.
     pub fn join(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -46,7 +39,7 @@ impl<L> Round<L> {
     }
 
     /// Records the connection of the bytes just added; false if it added none.
-    pub fn admit(&mut self, link: &Rc<L>) -> bool {
+    pub fn admit(&mut self, link: &Rc<Link>) -> bool {
         if !std::mem::take(&mut self.joined) {
             return false;
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use directory::{Directory, Failure, Front};
+use directory::{Directory, Failure, Front, Mailbox};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -18,7 +18,6 @@ use crate::limits::ConnectionLimits;
 use crate::listener::Listener;
 use crate::reload::{Reload, shared};
 use crate::resources;
-use crate::service::Service;
 use crate::settings::{Config, Listen};
 use crate::shared::Shared;
 use crate::thread;
@@ -82,7 +81,6 @@ pub struct Server {
     addresses: Vec<Listen>,
     stop: UnixStream,
     admission: Arc<Admission>,
-    reload: Arc<Reload>,
     /// The acceptor thread, which ends last. `None` once a caller waits for it.
     acceptor: Mutex<Option<JoinHandle<()>>>,
 }
@@ -106,32 +104,76 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
         let bytes = directory.bytes().map_err(StartError::Directory)?;
         config.threads = serving_threads(bytes, resources::memory_bytes());
     }
-    let (workers, tls) = (directory.clone(), config.tls.is_some());
-    let (watched, limited) = (directory.clone(), directory.clone());
     let warm_up = match config.settings.database.warm_up {
         true => Some(WarmUp::start(directory.clone()).map_err(StartError::System)?),
         false => None,
     };
-    let server = start_service(
-        config,
-        move |inbox| {
-            let mut worker = workers.worker(inbox).map_err(StartError::Directory)?;
-            worker.offer_tls(tls);
-            Ok(worker)
-        },
-        move |reload| {
-            // The error is logged already.
-            let _ = reload.run(&|limits, rules| limited.set_limits(limits, rules));
-        },
-        move || {
-            if let Some(warm_up) = warm_up {
-                warm_up.stop();
-            }
-            directory.shutdown();
-        },
-    )?;
-    watched.set_front(Arc::clone(&server.reload) as Arc<dyn Front>);
-    Ok(server)
+    let certificate = config.tls.as_ref().map(Certificate::load).transpose();
+    let certificate = certificate.map_err(StartError::Certificate)?.map(Arc::new);
+    let listeners = bind(&config.listeners())?;
+    let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
+    let admission = Admission::new(connection_limits(&config), &addresses);
+    let shared = Arc::new(shared(&config, certificate.clone()));
+    let threads = start_threads(&config, &shared, &directory)?;
+    let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;
+    let (hangup, hung_up) = UnixStream::pair().map_err(StartError::System)?;
+    let signals = match config.heed_signals {
+        true => heed_signals(&stop, &hangup).map_err(StartError::System)?,
+        false => Vec::new(),
+    };
+    let reload = reload_of(config, &admission, certificate.clone(), &threads);
+    let (asked, limited) = (Arc::clone(&reload), directory.clone());
+    let on_hangup = move || {
+        // The error is logged already.
+        let _ = asked.run(&|limits, rules| limited.set_limits(limits, rules));
+    };
+    let acceptor = Acceptor {
+        listeners,
+        proxies: Arc::clone(&reload.proxies),
+        admission: Arc::clone(&admission),
+        threads: Arc::clone(&threads.handles),
+        certificate,
+        stop: stopped,
+        hangup: hung_up,
+        reload: Box::new(on_hangup),
+    };
+    let watched = directory.clone();
+    let run = move || {
+        acceptor.run();
+        tracing::info!("stopping");
+        threads.stop_and_join();
+        if let Some(warm_up) = warm_up {
+            warm_up.stop();
+        }
+        directory.shutdown();
+        drop(hangup);
+        signals.into_iter().for_each(|it| {
+            signal_hook::low_level::unregister(it);
+        });
+    };
+    let acceptor = std::thread::Builder::new()
+        .name("accept".to_owned())
+        .spawn(run);
+    let acceptor = Mutex::new(Some(acceptor.map_err(StartError::System)?));
+    watched.set_front(reload as Arc<dyn Front>);
+    Ok(Server {
+        addresses,
+        stop,
+        admission,
+        acceptor,
+    })
+}
+
+/// The limits on connections, after raising the limit on open files. Logs them.
+fn connection_limits(config: &Config) -> ConnectionLimits {
+    let open_files = resources::raise_open_files(config.threads);
+    let limits = ConnectionLimits::new(&config.connections, open_files);
+    if limits.falls_short() {
+        tracing::warn!("{limits}");
+    } else {
+        tracing::info!("{limits}");
+    }
+    limits
 }
 
 /// Number of serving threads: one for each processor, and more if the data do not fit into memory,
@@ -144,77 +186,6 @@ fn serving_threads(database_bytes: u64, memory_bytes: u64) -> usize {
     resources::processors().len() * waiting
 }
 
-/// Serves with one service for each thread. `on_hangup` is called on SIGHUP, and `finish` when the
-/// last thread has ended.
-pub(crate) fn start_service<S, F>(
-    config: Config,
-    service: F,
-    on_hangup: impl Fn(&Reload) + Send + 'static,
-    finish: impl FnOnce() + Send + 'static,
-) -> Result<Server, StartError>
-where
-    S: Service,
-    F: Fn(Arc<Inbox<S::Completion>>) -> Result<S, StartError> + Send + Clone + 'static,
-{
-    let certificate = config.tls.as_ref().map(Certificate::load).transpose();
-    let certificate = certificate.map_err(StartError::Certificate)?.map(Arc::new);
-    let listeners = bind(&config.listeners())?;
-    let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
-    let count = match config.threads {
-        0 => resources::processors().len(),
-        count => count,
-    };
-    let open_files = resources::raise_open_files(count);
-    let limits = ConnectionLimits::new(&config.connections, open_files);
-    if limits.falls_short() {
-        tracing::warn!("{limits}");
-    } else {
-        tracing::info!("{limits}");
-    }
-    let admission = Admission::new(limits, &addresses);
-    let shared = Arc::new(shared(&config, certificate.clone()));
-    let threads = start_threads(count, &config, &shared, &service)?;
-    let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;
-    let (hangup, hung_up) = UnixStream::pair().map_err(StartError::System)?;
-    let signals = match config.heed_signals {
-        true => heed_signals(&stop, &hangup).map_err(StartError::System)?,
-        false => Vec::new(),
-    };
-    let reload = reload_of(config, &admission, certificate.clone(), &threads);
-    let asked = Arc::clone(&reload);
-    let acceptor = Acceptor {
-        listeners,
-        proxies: Arc::clone(&reload.proxies),
-        admission: Arc::clone(&admission),
-        threads: Arc::clone(&threads.handles),
-        certificate,
-        stop: stopped,
-        hangup: hung_up,
-        reload: Box::new(move || on_hangup(&asked)),
-    };
-    let run = move || {
-        acceptor.run();
-        tracing::info!("stopping");
-        threads.stop_and_join();
-        finish();
-        drop(hangup);
-        signals.into_iter().for_each(|it| {
-            signal_hook::low_level::unregister(it);
-        });
-    };
-    let acceptor = std::thread::Builder::new()
-        .name("accept".to_owned())
-        .spawn(run);
-    let acceptor = Mutex::new(Some(acceptor.map_err(StartError::System)?));
-    Ok(Server {
-        addresses,
-        stop,
-        admission,
-        reload,
-        acceptor,
-    })
-}
-
 /// Makes SIGTERM and SIGINT write to `stop`, and SIGHUP to `hangup`.
 fn heed_signals(stop: &UnixStream, hangup: &UnixStream) -> io::Result<Vec<SigId>> {
     let register = |(signal, pipe): (_, &UnixStream)| {
@@ -224,11 +195,11 @@ fn heed_signals(stop: &UnixStream, hangup: &UnixStream) -> io::Result<Vec<SigId>
     pipes.into_iter().map(register).collect()
 }
 
-fn reload_of<C: Send + 'static>(
+fn reload_of(
     config: Config,
     admission: &Arc<Admission>,
     certificate: Option<Arc<Certificate>>,
-    threads: &Threads<C>,
+    threads: &Threads,
 ) -> Arc<Reload> {
     let handles = Arc::clone(&threads.handles);
     let share = move |shared: &Arc<Shared>| {
@@ -272,12 +243,12 @@ fn bind(addresses: &[Listen]) -> Result<Vec<Listener>, StartError> {
 }
 
 /// Handles of the serving threads, for sending to them and for joining them.
-struct Threads<C> {
-    handles: Arc<Vec<Handle<C>>>,
+struct Threads {
+    handles: Arc<Vec<Handle>>,
     joins: Vec<JoinHandle<()>>,
 }
 
-impl<C> Threads<C> {
+impl Threads {
     fn stop_and_join(self) {
         self.handles.iter().for_each(|it| it.inbox.stop());
         for join in self.joins {
@@ -287,19 +258,14 @@ impl<C> Threads<C> {
     }
 }
 
-fn start_threads<S, F>(
-    count: usize,
+fn start_threads(
     config: &Config,
     shared: &Arc<Shared>,
-    service: &F,
-) -> Result<Threads<S::Completion>, StartError>
-where
-    S: Service,
-    F: Fn(Arc<Inbox<S::Completion>>) -> Result<S, StartError> + Send + Clone + 'static,
-{
+    directory: &Directory,
+) -> Result<Threads, StartError> {
     let processors = resources::processors();
     let (mut handles, mut joins, mut started) = (Vec::new(), Vec::new(), Vec::new());
-    for at in 0..count {
+    for at in 0..config.threads {
         let inbox = Arc::new(Inbox::default());
         let load = Arc::new(AtomicUsize::new(0));
         let (said, heard) = std::sync::mpsc::channel();
@@ -308,20 +274,22 @@ where
             .threads
             .pinned
             .then(|| processors[at % processors.len()]);
-        let (own, shared, service) = (Arc::clone(&inbox), Arc::clone(shared), service.clone());
+        let (own, shared, directory) = (Arc::clone(&inbox), Arc::clone(shared), directory.clone());
+        let tls = config.tls.is_some();
         let run = move || {
             if let Some(processor) = pinned {
                 resources::pin(processor);
             }
-            // Created on its own thread, which a service never leaves.
-            match service(Arc::clone(&own)) {
-                Ok(service) => {
+            // Created on its own thread, which a worker never leaves.
+            match directory.worker(Arc::clone(&own) as Arc<dyn Mailbox>) {
+                Ok(mut worker) => {
+                    worker.offer_tls(tls);
                     let _ = said.send(Ok(()));
-                    if let Err(error) = thread::serve(service, &own, shared) {
+                    if let Err(error) = thread::serve(worker, &own, shared) {
                         tracing::error!(%error, "serving thread ended");
                     }
                 }
-                Err(error) => drop(said.send(Err(error))),
+                Err(error) => drop(said.send(Err(StartError::Directory(error)))),
             }
         };
         let spawned = std::thread::Builder::new()

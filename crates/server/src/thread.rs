@@ -1,6 +1,6 @@
 //! One serving thread: its runtime, its connections, and their turns.
 //!
-//! A thread owns a [`Service`] and its connections. Threads share no part of a connection, only the
+//! A thread owns a [`Worker`] and its connections. Threads share no part of a connection, only the
 //! [`Inbox`]. Requests cost no timer, no lock and no switch of threads.
 
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use directory::Peer;
+use directory::{Completion, Peer, Worker};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
@@ -25,7 +25,6 @@ use crate::inbox::{Accepted, Contents, Inbox};
 use crate::link::{Due, Link};
 use crate::proxied;
 use crate::round::{Read, Round};
-use crate::service::Service;
 use crate::shared::Shared;
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
@@ -39,11 +38,11 @@ const TURNS_BETWEEN_LOOKS: u32 = 16;
 /// Bytes of responses after which they are sent before more requests are executed.
 const ROUND_BYTES_MAX: usize = 64 << 10;
 
-struct Thread<S: Service> {
-    desk: RefCell<Desk<S>>,
-    links: RefCell<Slots<Link<S>>>,
+struct Thread {
+    desk: RefCell<Desk>,
+    links: RefCell<Slots<Link>>,
     /// Connections that wait for a turn.
-    turns: RefCell<Turns<Rc<Link<S>>>>,
+    turns: RefCell<Turns<Rc<Link>>>,
     /// Signalled when a connection is added to `turns`.
     wished: Notify,
     shared: RefCell<Arc<Shared>>,
@@ -65,11 +64,7 @@ thread_local! {
 ///
 /// # Errors
 /// The thread's event loop could not be created.
-pub fn serve<S: Service>(
-    service: S,
-    inbox: &Inbox<S::Completion>,
-    shared: Arc<Shared>,
-) -> io::Result<()> {
+pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<Shared>) -> io::Result<()> {
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -83,7 +78,7 @@ pub fn serve<S: Service>(
         })
         .build_local(LocalOptions::default())?;
     let desk = Desk {
-        service,
+        worker,
         input: vec![0; READ_BYTES].into_boxed_slice(),
         plain: Vec::new(),
         out: Vec::new(),
@@ -113,9 +108,9 @@ pub fn serve<S: Service>(
     Ok(())
 }
 
-impl<S: Service> Thread<S> {
+impl Thread {
     /// Handles the items of the inbox until it says stop, then closes all connections.
-    async fn attend(self: Rc<Self>, inbox: &Inbox<S::Completion>) {
+    async fn attend(self: Rc<Self>, inbox: &Inbox) {
         let mut stopping_until = None;
         loop {
             let contents = match stopping_until {
@@ -154,7 +149,7 @@ impl<S: Service> Thread<S> {
                 stopping_until = Some(Instant::now() + timeout);
                 let mut desk = self.desk.borrow_mut();
                 desk.stopping = true;
-                desk.service.stop();
+                desk.worker.stop();
                 drop(desk);
                 let links = self.links.borrow().all();
                 links.iter().for_each(|it| it.stop());
@@ -163,17 +158,17 @@ impl<S: Service> Thread<S> {
     }
 
     /// Passes completions to their connections, those for one connection together.
-    fn complete(&self, mut completions: Vec<S::Completion>) {
+    fn complete(&self, mut completions: Vec<Completion>) {
         // Stable, so that responses of one connection stay in order.
-        completions.sort_by_key(S::session_of);
+        completions.sort_by_key(|it| it.session);
         let mut completions = completions.into_iter().peekable();
-        while let Some(id) = completions.peek().map(S::session_of) {
-            let mut own = std::iter::from_fn(|| completions.next_if(|it| S::session_of(it) == id));
+        while let Some(id) = completions.peek().map(|it| it.session) {
+            let mut own = std::iter::from_fn(|| completions.next_if(|it| it.session == id));
             let link = self.links.borrow().find(id).cloned();
             match link {
                 Some(link) => link.complete(&mut self.desk.borrow_mut(), &mut own),
                 // The connection was closed.
-                None => own.for_each(|it| self.desk.borrow_mut().service.lost(it)),
+                None => own.for_each(|it| self.desk.borrow_mut().worker.lost(&it)),
             }
             // Separate from the condition, which would keep the borrow while the deadline is set.
             let link = self.links.borrow().find(id).cloned();
@@ -250,7 +245,7 @@ impl<S: Service> Thread<S> {
         let id = self.links.borrow_mut().next_id();
         let confidential = peer.secure || peer.local;
         peer.exposed = !confidential && !self.shared.borrow().rules.allow_cleartext_binds;
-        let session = self.desk.borrow_mut().service.open_session(id, peer);
+        let session = self.desk.borrow_mut().worker.open_session(id, peer);
         let connection = Connection::new(session, confidential);
         let link = Rc::new(Link::new(id, socket, connection, tls, ticket));
         self.links.borrow_mut().fill(id, Rc::clone(&link));
@@ -259,14 +254,14 @@ impl<S: Service> Thread<S> {
     }
 
     /// A connection's task.
-    async fn run(self: Rc<Self>, link: Rc<Link<S>>) {
+    async fn run(self: Rc<Self>, link: Rc<Link>) {
         poll_fn(|cx| {
             let desk = &mut *self.desk.borrow_mut();
             if link.in_round.get() {
                 self.execute_round(desk);
             }
             let poll = link.poll(desk, &self.shared.borrow(), cx);
-            if let Some(purse) = link.wish(&desk.service) {
+            if let Some(purse) = link.wish(&desk.worker) {
                 self.turns.borrow_mut().push(purse, Rc::clone(&link));
                 self.wished.notify_one();
             }
@@ -305,14 +300,14 @@ impl<S: Service> Thread<S> {
     }
 
     /// Executes the requests in the round, then sends all responses.
-    fn execute_round(&self, desk: &mut Desk<S>) {
+    fn execute_round(&self, desk: &mut Desk) {
         if desk.round.is_empty() {
             return;
         }
         let mut round = std::mem::take(&mut desk.round);
         let shared = self.shared.borrow();
         desk.out.clear();
-        desk.service.look_anew();
+        desk.worker.release_snapshot();
         let (mut read, mut sent) = (0, 0);
         for at in 0..round.reads.len() {
             let it = &mut round.reads[at];
@@ -324,25 +319,25 @@ impl<S: Service> Thread<S> {
             }
         }
         self.deliver(desk, &round.reads[sent..]);
-        desk.service.moved(round.bytes.len(), 0);
+        desk.worker.moved(round.bytes.len(), 0);
         round.clear();
         desk.round = round;
     }
 
     /// Sends the responses in `desk.out` to their connections.
-    fn deliver(&self, desk: &mut Desk<S>, reads: &[Read<Link<S>>]) {
+    fn deliver(&self, desk: &mut Desk, reads: &[Read]) {
         let mut from = 0;
         for it in reads {
             it.link.deliver(desk, from..it.responses_end);
             from = it.responses_end;
             self.watch(&it.link);
         }
-        desk.service.moved(0, desk.out.len());
+        desk.worker.moved(0, desk.out.len());
         desk.out.clear();
     }
 
     /// Sets the connection's deadline, if it changes.
-    fn watch(&self, link: &Link<S>) {
+    fn watch(&self, link: &Link) {
         let limits = &self.shared.borrow().connections;
         let Some(due) = link.due(!limits.idle_timeout.is_zero()) else {
             return;
@@ -386,7 +381,7 @@ impl<S: Service> Thread<S> {
         // Never borrowed across a wait; if it were, sleeping later is correct.
         if let Ok(mut desk) = self.desk.try_borrow_mut() {
             self.execute_round(&mut desk);
-            desk.service.sleep();
+            desk.worker.release_snapshot();
             if desk.out.capacity() > 2 * OUTPUT_BYTES_MAX {
                 desk.out = Vec::new();
             }

@@ -43,15 +43,6 @@ pub(crate) enum Kind<'a> {
     Reload,
 }
 
-/// Whether a response never depends on writes of the session that still wait, so that the operation
-/// need not wait for them.
-pub(crate) fn only_writes(name: &str) -> bool {
-    matches!(
-        name,
-        oid::START_TRANSACTION | oid::END_TRANSACTION | oid::REFRESH
-    )
-}
-
 /// Decodes the request; refuses unknown names (RFC 4511 §4.12) and malformed values with
 /// `protocolError`.
 pub(crate) fn kind<'a>(request: &ExtendedRequest<'a>) -> Result<Kind<'a>, Stop> {

@@ -7,7 +7,7 @@ use crate::search::large::Large;
 use crate::session::Session;
 use policy::Subject;
 use protocol::control::{ChangeType, PersistentSearch};
-use protocol::{LdapResult, MessageId, ResultCode};
+use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
 use roaring::RoaringTreemap;
 use schema::{Name, Truth};
 use spool::Spools;
@@ -208,9 +208,12 @@ impl Follower {
         }
     }
 
-    /// Ends the search because the client cancelled it (RFC 3909, RFC 4533 §3.7).
-    pub(crate) fn cancelled(&mut self, out: &mut Vec<u8>) {
+    /// Ends the search because the client cancelled it (RFC 3909, RFC 4533 §3.7): the search is
+    /// answered with `canceled`, the cancel operation with success.
+    pub fn cancel(&mut self, cancel_id: MessageId, out: &mut Vec<u8>) {
         self.put_stopped(&LdapResult::new(ResultCode::CANCELED, ""), out);
+        let done = LdapResult::success();
+        response::write_result(out, cancel_id, ResultKind::Extended, &done, &[]);
     }
 
     pub(super) fn is_persisting(&self) -> bool {

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn a_bundle_is_complete_with_its_last_result() {
-    let mut world = World::new();
-    world.connection.session.name = "cn=a".to_owned();
+    let mut world = World::admin();
+    world.home.owner.people("three", 3, 1);
     assert_eq!(world.connection.patience(1), None);
     world.receive(&[say::announce(1, 4, None)]);
     let patience = world.connection.patience(1);
@@ -16,7 +16,7 @@ fn a_bundle_is_complete_with_its_last_result() {
         "enough is enough"
     );
     // Entries do not count, results of writes do when they are there.
-    world.receive(&[say::search(2, "3 1 9"), say::delete(3), say::delete(4)]);
+    world.receive(&[say::list(2, "three"), say::modify(3), say::modify(4)]);
     assert_eq!(world.connection.patience(1), patience);
     world.complete(3);
     assert_eq!(world.connection.patience(1), patience);
@@ -63,7 +63,7 @@ fn requests_about_the_connection_end_a_bundle() {
     }
     let mut world = World::new();
     world.receive(&[say::announce(1, 9, None)]);
-    world.connection.end_of_input(&mut world.service);
+    world.connection.end_of_input(&mut world.worker);
     assert_eq!(world.connection.patience(1), None);
     let mut world = World::new();
     world.receive(&[say::announce(1, 9, None)]);

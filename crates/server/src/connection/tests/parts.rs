@@ -2,42 +2,43 @@
 
 use super::*;
 
-/// The whole output, examined at the end, because parts are no messages.
-fn heard_after(world: &mut World) -> Vec<String> {
-    while world.connection.can_proceed() {
-        world
-            .connection
-            .proceed(&mut world.service, &world.rules, &mut world.out);
+/// A connection of the administrator, and an entry that is sent in parts.
+fn large() -> World {
+    let mut world = World::admin();
+    world.home.owner.large();
+    world
+}
+
+/// Proceeds until a part of a message is in the output.
+fn proceed_into_message(world: &mut World) {
+    while !world.connection.is_inside_message() || world.out.is_empty() {
+        world.proceed_part();
     }
-    heard(&std::mem::take(&mut world.out))
+}
+
+/// A connection whose search 2 has sent a part of an entry.
+fn half_sent() -> World {
+    let mut world = large();
+    assert!(world.receive(&[say::search(2, "cn=large")]).is_empty());
+    proceed_into_message(&mut world);
+    world
 }
 
 #[test]
 fn searches_that_stay_wait_for_the_rest_of_a_message() {
-    let mut world = World::new();
-    world.receive(&[say::search(1, "follow")]);
-    while world.connection.can_proceed() {
-        world.proceed();
-    }
-    let search = say::search(2, "2 9 1 2");
-    world
-        .connection
-        .receive(&mut world.service, &world.rules, &search, &mut world.out);
+    let mut world = large();
+    world.home.owner.person("cn=watched", 1);
+    world.receive(&[say::follow(1, "cn=watched")]);
+    world.settle();
+    world.receive(&[say::search(2, "cn=large")]);
+    proceed_into_message(&mut world);
     let half = world.out.len();
-    assert!(half > 0);
-    let news = Done {
-        session: 7,
-        id: 1,
-        kind: ResultKind::SearchDone,
-    };
-    world
-        .connection
-        .complete(&mut world.service, news, &mut world.out);
+    world.home.owner.touch("cn=watched");
+    let news = world.mail.news(1);
+    world.arrive(news);
     assert_eq!(world.out.len(), half);
-    let said = heard_after(&mut world);
-    let of_search: Vec<&String> = said.iter().filter(|it| it.contains('2')).collect();
-    assert_eq!(of_search, ["entry 2", "entry 2", "done 2 success"]);
-    assert!(said.iter().any(|it| it == "entry 1"), "{said:?}");
+    let said = world.settle();
+    assert_eq!(said, ["entry 2", "done 2 success", "entry 1"]);
 }
 
 #[test]
@@ -49,12 +50,11 @@ fn an_abandon_waits_for_the_rest_of_a_message() {
             &["entry 2", "done 2 canceled", "extended 3 success"],
         ),
     ] {
-        let mut world = World::new();
-        let messages = [say::search(2, "1 9 1 2"), what].concat();
-        world
-            .connection
-            .receive(&mut world.service, &world.rules, &messages, &mut world.out);
-        let said = heard_after(&mut world);
+        let mut world = half_sent();
+        let half = world.out.len();
+        world.receive_part(&what);
+        assert_eq!(world.out.len(), half);
+        let said = world.settle();
         assert_eq!(said[0], "entry 2");
         // The search ended with its last entry, or was abandoned behind it.
         assert!(said == ends || said[1] == "done 2 success", "{said:?}");
@@ -63,40 +63,27 @@ fn an_abandon_waits_for_the_rest_of_a_message() {
 
 #[test]
 fn no_notice_is_given_in_the_middle_of_a_message() {
-    let mut world = World::new();
-    let search = say::search(2, "1 9 1 2");
-    world
-        .connection
-        .receive(&mut world.service, &world.rules, &search, &mut world.out);
+    let mut world = half_sent();
     let half = world.out.len();
     world
         .connection
-        .farewell(&mut world.service, "the end", &mut world.out);
+        .farewell(&mut world.worker, "the end", &mut world.out);
     assert_eq!(world.out.len(), half);
     assert!(world.connection.is_closed());
 }
 
-/// A connection whose following search has sent half of an entry.
+/// A connection whose following search 2 has sent a part of an entry, while a write waits.
 fn half_told() -> World {
-    let mut world = World::new();
-    world.receive(&[say::search(2, "follow halves"), say::delete(3)]);
-    world
-        .connection
-        .proceed(&mut world.service, &world.rules, &mut world.out);
-    assert!(world.connection.is_inside_message() && !world.out.is_empty());
+    let mut world = large();
+    world.receive(&[say::follow(2, "cn=large"), say::modify(3)]);
+    proceed_into_message(&mut world);
     world
 }
 
-/// Completes the waiting write.
+/// Hands over the end of the waiting write.
 fn complete_write(world: &mut World) {
-    let done = Done {
-        session: 7,
-        id: 3,
-        kind: ResultKind::Delete,
-    };
-    world
-        .connection
-        .complete(&mut world.service, done, &mut world.out);
+    let end = world.mail.end(3);
+    world.arrive(end);
 }
 
 #[test]
@@ -105,18 +92,16 @@ fn everything_waits_for_the_rest_of_an_entry_that_is_told() {
     let half = world.out.len();
     // A write completes, and requests arrive.
     complete_write(&mut world);
-    let requests = [say::compare(4), say::search(5, "1"), say::abandon(6, 2)].concat();
-    world
-        .connection
-        .receive(&mut world.service, &world.rules, &requests, &mut world.out);
+    let requests = [say::compare(4), say::search(5, "cn=a"), say::abandon(6, 2)];
+    world.receive_part(&requests.concat());
     assert_eq!(world.out.len(), half);
     assert!(!world.connection.wants_input(true) && !world.connection.takes_requests());
     assert!(!world.connection.is_quiet());
-    let said = heard_after(&mut world);
-    assert_eq!(said[..2], ["entry 2", "delete 3 success"], "{said:?}");
+    let said = world.settle();
+    assert_eq!(said[..2], ["entry 2", "modify 3 success"], "{said:?}");
     let others: Vec<&String> = said.iter().filter(|it| !it.contains("entry 2")).collect();
     let expected = [
-        "delete 3 success",
+        "modify 3 success",
         "compare 4 compareTrue",
         "entry 5",
         "done 5 success",
@@ -132,17 +117,16 @@ fn a_server_that_stops_finishes_the_entry_and_says_no_more() {
     complete_write(&mut world);
     world.connection.stop_executing();
     assert!(!world.connection.is_closed() && world.connection.can_proceed());
-    let said = heard_after(&mut world);
-    assert_eq!(said, ["entry 2", "delete 3 success"]);
+    assert_eq!(world.settle(), ["entry 2", "modify 3 success"]);
     assert!(world.connection.is_quiet());
     world
         .connection
-        .farewell(&mut world.service, "the end", &mut world.out);
-    assert!(heard(&world.out)[0].starts_with("notice"));
+        .farewell(&mut world.worker, "the end", &mut world.out);
+    assert!(world.heard()[0].starts_with("notice"));
     let mut world = half_told();
     let half = world.out.len();
     world
         .connection
-        .farewell(&mut world.service, "the end", &mut world.out);
+        .farewell(&mut world.worker, "the end", &mut world.out);
     assert!(world.out.len() == half && world.connection.is_closed());
 }

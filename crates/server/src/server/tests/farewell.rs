@@ -5,17 +5,17 @@ use super::*;
 /// Every executed search is answered, however much more the client sends meanwhile.
 #[test]
 fn who_goes_on_sending_loses_no_answers() {
-    let world = World::new(|it| it.connections.stop_timeout = PATIENCE);
-    let mut client = world.connect();
-    // Keeps the server's output in the server's own buffers.
-    let socket = socket2::SockRef::from(&client.stream);
-    socket.set_recv_buffer_size(32 << 10).unwrap();
+    let world = World::filled(
+        |it| it.connections.stop_timeout = PATIENCE,
+        |it| it.person("cn=b", 2000),
+    );
+    let mut client = world.connect_slowly();
     let mut sender = client.stream.try_clone().unwrap();
     let sending = std::thread::spawn(move || {
         let mut sent = 0_u64;
         for id in 1.. {
             // Each response is longer than its request, so the client is always behind.
-            match sender.write_all(&say::search(id, "1 2000 1")) {
+            match sender.write_all(&say::search(id, "cn=b")) {
                 Ok(()) => sent += 1,
                 Err(_) => return sent,
             }
@@ -23,7 +23,7 @@ fn who_goes_on_sending_loses_no_answers() {
         sent
     });
     // The client reads nothing yet.
-    world.wait_until(|it| it.entries.load(Ordering::SeqCst) > 500);
+    world.wait_until(|it| it.entries_sent() > 500);
     let stopping = std::thread::scope(|scope| {
         let stopping = scope.spawn(|| world.server.stop());
         let mut answered = 0;
@@ -42,7 +42,7 @@ fn who_goes_on_sending_loses_no_answers() {
             }
         }
         assert_eq!(notices, 1, "the last word is the notice");
-        assert_eq!(answered, world.entries.load(Ordering::SeqCst));
+        assert_eq!(answered, world.entries_sent());
         stopping.join()
     });
     stopping.unwrap();

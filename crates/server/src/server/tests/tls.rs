@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A new certificate for localhost, in files.
-fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
+pub(super) fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let files = TlsFiles {
         certificate: folder.join("server.pem"),
@@ -41,14 +41,15 @@ fn secure(client: Client<TcpStream>, trusted: &CertificateDer<'static>) -> TlsCl
 
 fn world(change: impl FnOnce(&mut Config)) -> (World, CertificateDer<'static>) {
     let mut trusted = None;
-    let world = World::new(|config| {
+    let secured = |config: &mut Config| {
         let (files, certificate) = certificate(&config.folder);
         trusted = Some(certificate);
         config.tls = Some(files);
         let ldaps = "ldaps://127.0.0.1:0".parse().unwrap();
         config.listen.push(ldaps);
         change(config);
-    });
+    };
+    let world = World::filled(secured, |it| it.people("long", 40, SLICE_BYTES));
     (world, trusted.unwrap())
 }
 
@@ -60,9 +61,10 @@ fn ldaps_serves_small_and_large_answers_and_writes() {
     for id in 1..=500 {
         assert_eq!(client.next().unwrap(), format!("compare {id} compareTrue"));
     }
-    client.send(&[say::search(1, "100 100000 7"), say::delete(2)]);
-    let answers: Vec<String> = (0..102).map(|_| client.next().unwrap()).collect();
-    assert_eq!(answers[100..], ["done 1 success", "delete 2 success"]);
+    assert_eq!(client.ask(say::bind_admin(999)), "bind 999 success");
+    client.send(&[say::list(1, "long"), say::modify(2)]);
+    let answers: Vec<String> = (0..42).map(|_| client.next().unwrap()).collect();
+    assert_eq!(answers[40..], ["done 1 success", "modify 2 success"]);
     client.stream.conn.send_close_notify();
     client.stream.flush().unwrap();
     assert!(client.rest().is_empty());
@@ -77,15 +79,12 @@ fn start_tls_upgrades_a_connection() {
         "extended 1 success"
     );
     let mut client = secure(client, &trusted);
+    assert_eq!(client.ask(say::bind_admin(2)), "bind 2 success");
     assert_eq!(
-        client.ask(say::bind(2, "cn=a", b"secret")),
-        "bind 2 success"
+        client.ask(say::extended(3, oid::START_TLS)),
+        "extended 3 operationsError",
+        "the directory knows that the connection is secure"
     );
-    client.send(&[say::extended(3, oid::WHO_AM_I)]);
-    let mut buffer = [0; 1000];
-    let count = client.stream.read(&mut buffer).unwrap();
-    let peer = String::from_utf8_lossy(&buffer[..count]).into_owned();
-    assert!(peer.contains("secure: true"), "{peer}");
 }
 
 #[test]
@@ -157,7 +156,8 @@ fn an_unusable_certificate_is_refused_at_the_start() {
     let mut config = config(folder.path());
     let (certificate, key) = (folder.path().join("none"), folder.path().join("none"));
     config.tls = Some(TlsFiles { certificate, key });
-    let error = start_service(config, |_| Ok(Fake::default()), |_| {}, || {}).unwrap_err();
+    let home = Home::at(folder, "data", &config.directory_options());
+    let error = start_directory(config, home.directory.clone()).unwrap_err();
     assert!(
         error
             .to_string()
