@@ -18,16 +18,17 @@ use std::time::Duration;
 
 use directory::{Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use protocol::{
-    Authentication, DecodeError, DecodeLimits, LdapResult, Message, MessageId, Request, ResultCode,
-    ResultKind, decode_header, frame, oid, write_notice_of_disconnection, write_result,
+    DecodeLimits, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, frame,
+    write_notice_of_disconnection, write_result,
 };
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
-use concern::{Concern, cancel_target, concern, insists, lengths_are_wrong};
+use look_ahead::{cancel_target, insists};
 use turn::Turn;
 
-mod concern;
+mod look_ahead;
+mod refusal;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -110,24 +111,54 @@ impl Connection {
         }
     }
 
-    /// Executes the whole messages in the input, to which `bytes` are added; appends responses to
-    /// `out`.
+    /// Executes the whole messages in the input, to which `bytes` are added, until one must wait or
+    /// the turn is over; appends responses to `out`.
     pub fn receive(&mut self, worker: &mut Worker, rules: &Rules, bytes: &[u8], out: &mut Vec<u8>) {
         if self.state == State::Closed {
             return;
         }
-        if !self.is_free() || !self.input.is_empty() {
-            self.input.extend_from_slice(bytes);
-            if self.is_free() {
-                self.execute_input(worker, rules, out);
-            } else {
+        let mut input = std::mem::take(&mut self.input);
+        if !input.is_empty() {
+            input.extend_from_slice(bytes);
+        }
+        // Most messages come whole, and are executed where they are.
+        let bytes = if input.is_empty() { bytes } else { &input };
+        let (mut taken, mut turn) = (0, Turn::default());
+        self.more = false;
+        while matches!(self.state, State::Open | State::Ending) && taken < bytes.len() {
+            if !self.is_free()
+                || out.len() >= OUTPUT_BYTES_MAX
+                || taken > 0 && turn.is_over(rules.turn_time_max)
+            {
                 self.more = true;
+                break;
             }
-        } else {
-            let taken = self.execute(worker, rules, bytes, out);
-            if taken < bytes.len() && self.state != State::Closed {
-                self.input.extend_from_slice(&bytes[taken..]);
+            self.scanned = 0;
+            let rest = &bytes[taken..];
+            match frame(rest, self.message_bytes_max(rules)) {
+                Ok(None) => break,
+                Ok(Some(length)) => match self.execute(worker, rules, &rest[..length], out) {
+                    true => taken += length,
+                    false => self.stalled = true,
+                },
+                Err(error) => {
+                    self.disconnect(ResultCode::PROTOCOL_ERROR, &error.to_string(), out);
+                }
             }
+        }
+        // RFC 4511 §4.14.1: no request may follow StartTLS before its response. Executing it after
+        // the handshake would let an attacker inject requests into the protected session.
+        if self.state == State::StartTls && taken < bytes.len() {
+            self.disconnect(ResultCode::PROTOCOL_ERROR, "requests behind StartTLS", out);
+        }
+        if self.state != State::Closed && taken < bytes.len() {
+            self.input = match input.is_empty() {
+                true => bytes[taken..].to_vec(),
+                false => {
+                    input.drain(..taken);
+                    input
+                }
+            };
         }
         self.look_ahead(worker, rules, out);
     }
@@ -153,8 +184,7 @@ impl Connection {
         self.look_ahead(worker, rules, out);
         self.tell_news(worker, out);
         if self.is_free() && self.more {
-            self.execute_input(worker, rules, out);
-            self.look_ahead(worker, rules, out);
+            self.receive(worker, rules, &[], out);
         }
     }
 
@@ -356,59 +386,6 @@ impl Connection {
         !self.input.is_empty() && self.is_quiet() && !self.more
     }
 
-    fn execute_input(&mut self, worker: &mut Worker, rules: &Rules, out: &mut Vec<u8>) {
-        let mut input = std::mem::take(&mut self.input);
-        self.scanned = 0;
-        let taken = self.execute(worker, rules, &input, out);
-        if taken < input.len() && self.state != State::Closed {
-            input.drain(..taken);
-            self.input = input;
-        }
-    }
-
-    /// Executes messages in `bytes` until one must wait or the turn is over; returns the number of
-    /// bytes taken.
-    fn execute(
-        &mut self,
-        worker: &mut Worker,
-        rules: &Rules,
-        bytes: &[u8],
-        out: &mut Vec<u8>,
-    ) -> usize {
-        let (mut taken, mut turn) = (0, Turn::default());
-        self.more = false;
-        while matches!(self.state, State::Open | State::Ending) && taken < bytes.len() {
-            if self.parked.is_some() || out.len() >= OUTPUT_BYTES_MAX {
-                self.more = true;
-                break;
-            }
-            let rest = &bytes[taken..];
-            match frame(rest, self.message_bytes_max(rules)) {
-                Ok(None) => break,
-                Ok(Some(length)) => {
-                    if !self.execute_message(worker, rules, &rest[..length], out) {
-                        (self.stalled, self.more) = (true, true);
-                        break;
-                    }
-                    taken += length;
-                    if taken < bytes.len() && turn.is_over(rules.turn_time_max) {
-                        self.more = true;
-                        break;
-                    }
-                }
-                Err(error) => {
-                    self.disconnect(ResultCode::PROTOCOL_ERROR, &error.to_string(), out);
-                }
-            }
-        }
-        // RFC 4511 §4.14.1: no request may follow StartTLS before its response. Executing it after
-        // the handshake would let an attacker inject requests into the protected session.
-        if self.state == State::StartTls && taken < bytes.len() {
-            self.disconnect(ResultCode::PROTOCOL_ERROR, "requests behind StartTLS", out);
-        }
-        taken
-    }
-
     fn message_bytes_max(&self, rules: &Rules) -> usize {
         if rules.anonymous_message_bytes_max < rules.limits.message_bytes_max
             && self.session.is_anonymous()
@@ -420,7 +397,7 @@ impl Connection {
     }
 
     /// Executes one message; false if it must wait for completions.
-    fn execute_message(
+    fn execute(
         &mut self,
         worker: &mut Worker,
         rules: &Rules,
@@ -495,66 +472,6 @@ impl Connection {
         }
     }
 
-    /// The refusal of a request that the connection itself refuses; `None` for others.
-    fn refusal(&self, rules: &Rules, message: &Message<'_>) -> Option<LdapResult> {
-        // RFC 4511 §4.1.1.1: responses could not be assigned to their requests.
-        let is_answered = ResultKind::of(message.request.tag()).is_some();
-        if is_answered && self.followers.has(message.id) {
-            let text = "the message id is that of a search that has not ended";
-            return Some(LdapResult::new(ResultCode::PROTOCOL_ERROR, text));
-        }
-        if self.waiting > 0 && is_answered {
-            let limit = self.session.pending_operations_max();
-            if limit > 0 && self.waiting >= limit {
-                let diagnostic = format!(
-                    "limit of {limit} operations waiting on one connection: read responses first"
-                );
-                return Some(LdapResult::new(ResultCode::BUSY, diagnostic));
-            }
-        }
-        match &message.request {
-            Request::Bind(bind) if !self.confidential && !rules.allow_cleartext_binds => match bind
-                .authentication
-            {
-                Authentication::Simple(password) if !password.is_empty() => Some(LdapResult::new(
-                    ResultCode::CONFIDENTIALITY_REQUIRED,
-                    "expected TLS before a password; use StartTLS or ldaps://",
-                )),
-                _ => None,
-            },
-            // RFC 4511 §4.14.1: no operation may be unfinished.
-            Request::Extended(it) if it.name == oid::START_TLS && !self.followers.is_empty() => {
-                let text = "a search of this connection has not ended";
-                Some(LdapResult::new(ResultCode::OPERATIONS_ERROR, text))
-            }
-            _ => None,
-        }
-    }
-
-    /// Answers a whole frame that is no request: as a response if its message id is readable, else
-    /// as a notice. Wrong lengths end the session, because later bytes cannot be trusted (RFC 4511
-    /// §4.1.1).
-    fn refuse_malformed(
-        &mut self,
-        worker: &mut Worker,
-        bytes: &[u8],
-        error: &DecodeError,
-        out: &mut Vec<u8>,
-    ) {
-        let diagnostic = error.to_string();
-        let known = decode_header(bytes).and_then(|(id, tag)| Some((id, ResultKind::of(tag)?)));
-        match known {
-            Some((id, kind)) if id > 0 && !lengths_are_wrong(error) => {
-                self.heard = self.heard.wrapping_add(1).max(1);
-                let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, diagnostic);
-                write_result(out, id, kind, &result, &[]);
-                worker.refused(&mut self.session, bytes, &result, out);
-                self.bundle.answered();
-            }
-            _ => self.disconnect(ResultCode::PROTOCOL_ERROR, &diagnostic, out),
-        }
-    }
-
     fn follow(&mut self, id: MessageId, step: Flow) {
         match step {
             Flow::Done => self.bundle.answered(),
@@ -567,42 +484,6 @@ impl Connection {
                     self.state = State::StartTls;
                 }
             }
-        }
-    }
-
-    /// Looks in the input behind a parked search for its Abandon or Cancel, and for Unbind (RFC
-    /// 4511 §4.3, §4.11; RFC 3909).
-    fn look_ahead(&mut self, worker: &mut Worker, rules: &Rules, out: &mut Vec<u8>) {
-        while let Some(parked) = self.parked.as_ref().map(|it| it.message_id()) {
-            if self.is_inside_message() {
-                return;
-            }
-            let rest = self.input.get(self.scanned..).unwrap_or_default();
-            // Malformed input is answered in its turn.
-            let Ok(Some(length)) = frame(rest, self.message_bytes_max(rules)) else {
-                return;
-            };
-            match concern(&rest[..length], parked, &rules.limits) {
-                Concern::Other => {
-                    self.scanned += length;
-                    continue;
-                }
-                Concern::Unbind => {
-                    self.drop_parked(worker);
-                    self.state = State::Closed;
-                    return;
-                }
-                Concern::Abandon => self.drop_parked(worker),
-                Concern::Cancel(id) => {
-                    if let Some(cursor) = self.parked.take() {
-                        worker.cancel(&self.session, cursor, id, out);
-                    }
-                }
-            }
-            self.input.drain(self.scanned..self.scanned + length);
-            self.bundle.end();
-            // Messages before and behind it are executed by `proceed`.
-            (self.scanned, self.more) = (0, true);
         }
     }
 

@@ -10,10 +10,10 @@ pub struct Desk {
     pub worker: Worker,
     /// Bytes just read from a socket.
     pub input: Box<[u8]>,
-    /// The plaintext of `input` on a connection with TLS.
-    pub plain: Vec<u8>,
     /// Responses about to be written.
     pub out: Vec<u8>,
+    /// Responses encrypted for the connection they are about to be written to.
+    pub sealed: Vec<u8>,
     /// Requests about to be executed.
     pub round: Round,
     /// Whether the server is stopping.

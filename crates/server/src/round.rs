@@ -7,16 +7,19 @@
 
 use std::rc::Rc;
 
-use crate::link::Link;
+use crate::socket_connection::SocketConnection;
+use crate::tls::Received;
 
 /// Connections in a full round.
-const LINKS_MAX: usize = 64;
+const CONNECTIONS_MAX: usize = 64;
 
 /// Input read from one connection.
 pub struct Read {
-    pub link: Rc<Link>,
+    pub connection: Rc<SocketConnection>,
     /// End of the input among the bytes of the round.
     pub end: usize,
+    /// How the input ended.
+    pub received: Received,
     /// End of its responses among those of the round.
     pub responses_end: usize,
 }
@@ -24,31 +27,22 @@ pub struct Read {
 /// Requests to be executed together.
 #[derive(Default)]
 pub struct Round {
-    /// The inputs, concatenated.
+    /// The inputs, concatenated, without TLS.
     pub bytes: Vec<u8>,
+    /// How the input that was added last ended.
+    pub received: Received,
     pub reads: Vec<Read>,
-    /// Whether bytes were added whose connection is not recorded yet.
-    joined: bool,
 }
 
 impl Round {
-    /// Adds input of a connection, which [`Round::admit`] then records.
-    pub fn join(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.joined = true;
-    }
-
-    /// Records the connection of the bytes just added; false if it added none.
-    pub fn admit(&mut self, link: &Rc<Link>) -> bool {
-        if !std::mem::take(&mut self.joined) {
-            return false;
-        }
+    /// Records the connection of the bytes that were added last.
+    pub fn admit(&mut self, connection: &Rc<SocketConnection>) {
         self.reads.push(Read {
-            link: Rc::clone(link),
+            connection: Rc::clone(connection),
             end: self.bytes.len(),
+            received: self.received,
             responses_end: 0,
         });
-        true
     }
 
     /// Whether the round has no input.
@@ -58,7 +52,7 @@ impl Round {
 
     /// Whether the round should be executed before more input is added.
     pub fn is_full(&self) -> bool {
-        self.reads.len() >= LINKS_MAX
+        self.reads.len() >= CONNECTIONS_MAX
     }
 
     /// Removes all input and keeps the memory.

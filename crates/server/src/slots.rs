@@ -11,7 +11,7 @@ pub const TICKS_PER_S: u64 = 2;
 struct Slot<T> {
     /// Number of times the slot was filled; distinguishes completions of an earlier connection.
     generation: u32,
-    link: Option<Rc<T>>,
+    connection: Option<Rc<T>>,
 }
 
 /// Connections by number.
@@ -46,7 +46,7 @@ impl<T> Slots<T> {
             self.free.push(self.slots.len() as u32);
             self.slots.push(Slot {
                 generation: 0,
-                link: None,
+                connection: None,
             });
             self.deadlines.push(0);
         }
@@ -56,7 +56,7 @@ impl<T> Slots<T> {
     }
 
     /// Stores a connection under the number from [`Slots::next_id`].
-    pub fn fill(&mut self, id: u64, link: Rc<T>) {
+    pub fn fill(&mut self, id: u64, connection: Rc<T>) {
         let free = self.free.pop();
         assert_eq!(
             free.map(|it| it as usize),
@@ -64,7 +64,7 @@ impl<T> Slots<T> {
             "next_id comes before fill"
         );
         let slot = &mut self.slots[index(id)];
-        (slot.generation, slot.link) = ((id >> 32) as u32, Some(link));
+        (slot.generation, slot.connection) = ((id >> 32) as u32, Some(connection));
     }
 
     /// The connection with this number; `None` if it was removed.
@@ -73,14 +73,14 @@ impl<T> Slots<T> {
         if slot.generation != (id >> 32) as u32 {
             return None;
         }
-        slot.link.as_ref()
+        slot.connection.as_ref()
     }
 
     /// Removes a connection.
     pub fn remove(&mut self, id: u64) {
         if self.find(id).is_some() {
             self.set_deadline(id, 0);
-            self.slots[index(id)].link = None;
+            self.slots[index(id)].connection = None;
             self.free.push(index(id) as u32);
         }
     }
@@ -105,7 +105,7 @@ impl<T> Slots<T> {
             if *deadline != 0 && *deadline <= now {
                 *deadline = 0;
                 self.timed -= 1;
-                expired.extend(slot.link.clone());
+                expired.extend(slot.connection.clone());
             }
         }
         expired
@@ -113,7 +113,10 @@ impl<T> Slots<T> {
 
     /// All connections.
     pub fn all(&self) -> Vec<Rc<T>> {
-        self.slots.iter().filter_map(|it| it.link.clone()).collect()
+        self.slots
+            .iter()
+            .filter_map(|it| it.connection.clone())
+            .collect()
     }
 
     /// Whether there are none.

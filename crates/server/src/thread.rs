@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use directory::{Completion, Peer, Worker};
@@ -22,12 +23,12 @@ use crate::admission::Ticket;
 use crate::connection::{Connection, OUTPUT_BYTES_MAX};
 use crate::desk::Desk;
 use crate::inbox::{Accepted, Contents, Inbox};
-use crate::link::{Due, Link};
 use crate::proxied;
 use crate::round::{Read, Round};
 use crate::shared::Shared;
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
+use crate::socket_connection::{Next, SocketConnection};
 use crate::turns::Turns;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
@@ -35,14 +36,16 @@ const READ_BYTES: usize = 64 << 10;
 /// Number of turns before sockets are polled again, for which a request of another connection may
 /// wait. Tokio's default is 61, for tasks that take microseconds.
 const TURNS_BETWEEN_LOOKS: u32 = 16;
+/// Maximum number of steps of a connection before others come.
+const STEPS_MAX: usize = 4;
 /// Bytes of responses after which they are sent before more requests are executed.
 const ROUND_BYTES_MAX: usize = 64 << 10;
 
 struct Thread {
     desk: RefCell<Desk>,
-    links: RefCell<Slots<Link>>,
+    connections: RefCell<Slots<SocketConnection>>,
     /// Connections that wait for a turn.
-    turns: RefCell<Turns<Rc<Link>>>,
+    turns: RefCell<Turns<Rc<SocketConnection>>>,
     /// Signalled when a connection is added to `turns`.
     wished: Notify,
     shared: RefCell<Arc<Shared>>,
@@ -80,14 +83,14 @@ pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<Shared>) -> io::Result<(
     let desk = Desk {
         worker,
         input: vec![0; READ_BYTES].into_boxed_slice(),
-        plain: Vec::new(),
         out: Vec::new(),
+        sealed: Vec::new(),
         round: Round::default(),
         stopping: false,
     };
     let thread = Rc::new(Thread {
         desk: RefCell::new(desk),
-        links: RefCell::new(Slots::default()),
+        connections: RefCell::new(Slots::default()),
         turns: RefCell::default(),
         wished: Notify::new(),
         shared: RefCell::new(shared),
@@ -115,7 +118,7 @@ impl Thread {
         loop {
             let contents = match stopping_until {
                 None => inbox.take().await,
-                Some(_) if self.links.borrow().is_empty() => return,
+                Some(_) if self.connections.borrow().is_empty() => return,
                 Some(until) => {
                     let gone = self.gone.notified();
                     tokio::select! {
@@ -151,8 +154,8 @@ impl Thread {
                 desk.stopping = true;
                 desk.worker.stop();
                 drop(desk);
-                let links = self.links.borrow().all();
-                links.iter().for_each(|it| it.stop());
+                let connections = self.connections.borrow().all();
+                connections.iter().for_each(|it| it.stop());
             }
         }
     }
@@ -164,16 +167,16 @@ impl Thread {
         let mut completions = completions.into_iter().peekable();
         while let Some(id) = completions.peek().map(|it| it.session) {
             let mut own = std::iter::from_fn(|| completions.next_if(|it| it.session == id));
-            let link = self.links.borrow().find(id).cloned();
-            match link {
-                Some(link) => link.complete(&mut self.desk.borrow_mut(), &mut own),
+            let connection = self.connections.borrow().find(id).cloned();
+            match connection {
+                Some(connection) => connection.complete(&mut self.desk.borrow_mut(), &mut own),
                 // The connection was closed.
                 None => own.for_each(|it| self.desk.borrow_mut().worker.lost(&it)),
             }
             // Separate from the condition, which would keep the borrow while the deadline is set.
-            let link = self.links.borrow().find(id).cloned();
-            if let Some(link) = link {
-                self.watch(&link);
+            let connection = self.connections.borrow().find(id).cloned();
+            if let Some(connection) = connection {
+                self.watch(&connection);
             }
         }
     }
@@ -242,44 +245,77 @@ impl Thread {
             }
             _ => None,
         };
-        let id = self.links.borrow_mut().next_id();
+        let id = self.connections.borrow_mut().next_id();
         let confidential = peer.secure || peer.local;
         peer.exposed = !confidential && !self.shared.borrow().rules.allow_cleartext_binds;
         let session = self.desk.borrow_mut().worker.open_session(id, peer);
-        let connection = Connection::new(session, confidential);
-        let link = Rc::new(Link::new(id, socket, connection, tls, ticket));
-        self.links.borrow_mut().fill(id, Rc::clone(&link));
-        spawn_local(Rc::clone(self).run(link));
+        let machine = Connection::new(session, confidential);
+        let connection = Rc::new(SocketConnection::new(id, socket, machine, tls, ticket));
+        self.connections
+            .borrow_mut()
+            .fill(id, Rc::clone(&connection));
+        spawn_local(Rc::clone(self).run(connection));
         Ok(())
     }
 
     /// A connection's task.
-    async fn run(self: Rc<Self>, link: Rc<Link>) {
-        poll_fn(|cx| {
-            let desk = &mut *self.desk.borrow_mut();
-            if link.in_round.get() {
-                self.execute_round(desk);
-            }
-            let poll = link.poll(desk, &self.shared.borrow(), cx);
-            if let Some(purse) = link.wish(&desk.worker) {
-                self.turns.borrow_mut().push(purse, Rc::clone(&link));
-                self.wished.notify_one();
-            }
-            if desk.round.admit(&link) {
-                link.in_round.set(true);
-                if desk.round.is_full() {
+    async fn run(self: Rc<Self>, connection: Rc<SocketConnection>) {
+        poll_fn(|cx| self.poll(&connection, cx)).await;
+        self.connections.borrow_mut().remove(connection.id);
+        self.gone.notify_one();
+    }
+
+    /// Runs a connection's task. Ready when the connection is closed.
+    fn poll(&self, connection: &Rc<SocketConnection>, cx: &mut Context<'_>) -> Poll<()> {
+        let desk = &mut *self.desk.borrow_mut();
+        if connection.in_round.get() {
+            self.execute_round(desk);
+        }
+        connection.begin(cx);
+        let mut next = Next::Again;
+        for _ in 0..STEPS_MAX {
+            let shared = self.shared.borrow();
+            next = connection.state.borrow_mut().step(desk, &shared, cx);
+            match next {
+                Next::Again => {}
+                Next::Execute { more } => {
+                    desk.round.admit(connection);
                     self.execute_round(desk);
+                    if more {
+                        break;
+                    }
                 }
-                return poll;
+                Next::Joined => {
+                    desk.round.admit(connection);
+                    connection.in_round.set(true);
+                    break;
+                }
+                Next::Wait | Next::WaitForTurn | Next::Closed => break,
             }
+        }
+        let mut state = connection.state.borrow_mut();
+        if matches!(next, Next::Closed) {
+            state.machine.abort(&mut desk.worker);
+        }
+        let is_closed = matches!(next, Next::Closed) || !state.count_buffers(desk);
+        drop(state);
+        if !matches!(next, Next::Joined) || desk.round.is_full() {
             // Other work has taken time: waiting requests are executed now.
             self.execute_round(desk);
-            self.watch(&link);
-            poll
-        })
-        .await;
-        self.links.borrow_mut().remove(link.id);
-        self.gone.notify_one();
+        }
+        if is_closed {
+            return Poll::Ready(());
+        }
+        if !matches!(next, Next::Joined | Next::Wait)
+            && let Some(purse) = connection.wish(&desk.worker)
+        {
+            self.turns.borrow_mut().push(purse, Rc::clone(connection));
+            self.wished.notify_one();
+        }
+        if !connection.in_round.get() {
+            self.watch(connection);
+        }
+        Poll::Pending
     }
 
     /// Gives one connection after the other its turn; before each, sockets are polled and new
@@ -288,12 +324,12 @@ impl Thread {
         loop {
             // Separate from the condition, which would keep the borrow across the wait.
             let next = self.turns.borrow_mut().pop();
-            let Some(link) = next else {
+            let Some(connection) = next else {
                 self.wished.notified().await;
                 continue;
             };
             self.execute_round(&mut self.desk.borrow_mut());
-            link.give_turn();
+            connection.give_turn();
             // The runtime continues here after polling sockets, when no other task is ready.
             yield_now().await;
         }
@@ -308,12 +344,18 @@ impl Thread {
         let shared = self.shared.borrow();
         desk.out.clear();
         desk.worker.release_snapshot();
-        let (mut read, mut sent) = (0, 0);
+        let (mut executed, mut sent) = (0, 0);
         for at in 0..round.reads.len() {
-            let it = &mut round.reads[at];
-            it.link.execute(desk, &shared, &round.bytes[read..it.end]);
-            (read, it.responses_end) = (it.end, desk.out.len());
-            if desk.out.len() >= ROUND_BYTES_MAX {
+            let read = &mut round.reads[at];
+            let bytes = &round.bytes[executed..read.end];
+            let mut state = read.connection.state.borrow_mut();
+            let Desk { worker, out, .. } = desk;
+            state.machine.receive(worker, &shared.rules, bytes, out);
+            state.has_executed(worker, read.received);
+            drop(state);
+            read.connection.in_round.set(false);
+            (executed, read.responses_end) = (read.end, out.len());
+            if out.len() >= ROUND_BYTES_MAX {
                 self.deliver(desk, &round.reads[sent..=at]);
                 sent = at + 1;
             }
@@ -326,40 +368,32 @@ impl Thread {
 
     /// Sends the responses in `desk.out` to their connections.
     fn deliver(&self, desk: &mut Desk, reads: &[Read]) {
+        desk.worker.moved(0, desk.out.len());
         let mut from = 0;
         for it in reads {
-            it.link.deliver(desk, from..it.responses_end);
-            from = it.responses_end;
-            self.watch(&it.link);
+            let part = from..it.responses_end;
+            from = part.end;
+            it.connection.state.borrow_mut().deliver(desk, part);
+            self.watch(&it.connection);
         }
-        desk.worker.moved(0, desk.out.len());
         desk.out.clear();
     }
 
     /// Sets the connection's deadline, if it changes.
-    fn watch(&self, link: &Link) {
+    fn watch(&self, connection: &SocketConnection) {
         let limits = &self.shared.borrow().connections;
-        let Some(due) = link.due(!limits.idle_timeout.is_zero()) else {
+        let Some(due) = connection.due(!limits.idle_timeout.is_zero()) else {
             return;
         };
-        let timeout = match due {
-            Due::Nothing => Duration::ZERO,
-            Due::FirstMessage | Due::Message => limits.message_timeout,
-            Due::Write => limits.write_timeout,
-            Due::Idle => limits.idle_timeout,
-        };
-        let ticks =
-            (timeout.as_secs() * TICKS_PER_S).max(timeout.as_millis() as u64 * TICKS_PER_S / 1000);
         // One more, because the current tick is partly over.
-        let deadline = if timeout.is_zero() {
-            0
-        } else {
-            self.tick.get() + ticks + 1
+        let deadline = match due.ticks(limits) {
+            Some(ticks) => self.tick.get() + ticks + 1,
+            None => 0,
         };
-        let mut links = self.links.borrow_mut();
-        let was_timed = links.is_timed();
-        links.set_deadline(link.id, deadline);
-        if !was_timed && links.is_timed() {
+        let mut connections = self.connections.borrow_mut();
+        let was_timed = connections.is_timed();
+        connections.set_deadline(connection.id, deadline);
+        if !was_timed && connections.is_timed() {
             self.timed.notify_one();
         }
     }
@@ -367,12 +401,12 @@ impl Thread {
     /// Counts ticks while some connection has a deadline; an idle thread sleeps.
     async fn tick(self: Rc<Self>) {
         loop {
-            while !self.links.borrow().is_timed() {
+            while !self.connections.borrow().is_timed() {
                 self.timed.notified().await;
             }
             sleep(Duration::from_millis(1000 / TICKS_PER_S)).await;
             self.tick.set(self.tick.get() + 1);
-            let expired = self.links.borrow_mut().expired(self.tick.get());
+            let expired = self.connections.borrow_mut().expired(self.tick.get());
             expired.iter().for_each(|it| it.expire());
         }
     }
@@ -385,8 +419,8 @@ impl Thread {
             if desk.out.capacity() > 2 * OUTPUT_BYTES_MAX {
                 desk.out = Vec::new();
             }
-            if desk.plain.capacity() > 2 * OUTPUT_BYTES_MAX {
-                desk.plain = Vec::new();
+            if desk.sealed.capacity() > 2 * OUTPUT_BYTES_MAX {
+                desk.sealed = Vec::new();
             }
         }
     }

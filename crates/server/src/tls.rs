@@ -152,22 +152,29 @@ pub struct Tls {
     failed: bool,
 }
 
-/// Result of decrypting received bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How received bytes ended.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// Plaintext, possibly empty.
+    /// With plaintext, possibly none.
+    #[default]
     Plain,
     /// The peer has ended its output.
     Closed,
+    /// The peer has violated the protocol of TLS.
+    Broken,
 }
 
 impl Tls {
     /// Decrypts bytes and appends the plaintext to `plain`. [`Tls::encrypt`] must be called
-    /// afterwards, even after an error, because there may be output.
-    ///
-    /// # Errors
-    /// The peer violates the protocol.
-    pub fn decrypt(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> io::Result<Received> {
+    /// afterwards, even if the protocol was violated, because there may be output.
+    pub fn decrypt(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Received {
+        self.try_decrypt(bytes, plain).unwrap_or_else(|error| {
+            tracing::debug!(%error, "TLS failed");
+            Received::Broken
+        })
+    }
+
+    fn try_decrypt(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> io::Result<Received> {
         if self.failed {
             return Ok(Received::Closed);
         }
@@ -194,15 +201,12 @@ impl Tls {
         Ok(received)
     }
 
-    /// Replaces the plaintext in `out` by the bytes to send: its ciphertext, and messages of the
+    /// Appends the bytes to send to `sealed`: the ciphertext of `plain`, and messages of the
     /// session itself.
-    pub fn encrypt(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        if !out.is_empty() {
-            self.connection.writer().write_all(out)?;
-            out.clear();
-        }
+    pub fn encrypt(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
+        self.connection.writer().write_all(plain)?;
         while self.connection.wants_write() {
-            self.connection.write_tls(out)?;
+            self.connection.write_tls(sealed)?;
         }
         Ok(())
     }
