@@ -4,13 +4,14 @@ pub(crate) mod assurance;
 pub(crate) mod position;
 pub(crate) mod proxy;
 mod search;
+pub(crate) mod session_tracking;
 
 pub(crate) use search::SearchControls;
 
 use crate::context::Context;
 use crate::reply::Reply;
 use policy::{Right, Subject};
-use protocol::{Control, DecodeError, Request, ResultCode, control, oid};
+use protocol::{Control, DecodeError, MessageId, Request, ResultCode, control, oid};
 use schema::Name;
 use state::stop::Stop;
 use state::write::WriteOptions;
@@ -58,6 +59,12 @@ pub(crate) const SUPPORTED: &[&str] = &[
     oid::VIRTUAL_LIST_VIEW_REQUEST,
     oid::VIRTUAL_LIST_VIEW_RESPONSE,
 ];
+
+/// Message id and controls of a request (RFC 4511 §4.1.1).
+pub(crate) struct Envelope<'r> {
+    pub id: MessageId,
+    pub controls: &'r Controls<'r>,
+}
 
 /// The decoded controls of one request.
 #[derive(Debug, Default)]

@@ -80,29 +80,16 @@ impl Worker {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Flow {
-        if operations_log::is_on() {
-            return self.execute_noted(session, message, out);
+        let (before, is_logged) = (out.len(), operations_log::is_on());
+        if is_logged {
+            self.begin_note(session, message);
         }
-        let before = out.len();
-        let flow = self.execute_quietly(session, message, out);
-        if let Request::Bind(_) = message.request {
-            self.note_bind(session, message, &out[before..], &flow);
+        let is_bind = matches!(message.request, Request::Bind(_));
+        if !is_bind && self.outlives_account(session) {
+            let flow = self.end(out);
+            self.note(session, message.id, &out[before..], &flow);
+            return flow;
         }
-        flow
-    }
-
-    /// Executes one message without the operations log.
-    #[inline]
-    fn execute_quietly(
-        &mut self,
-        session: &mut Session,
-        message: &Message<'_>,
-        out: &mut Vec<u8>,
-    ) -> Flow {
-        if !matches!(message.request, Request::Bind(_)) && self.outlives_account(session) {
-            return self.end(out);
-        }
-        let before = out.len();
         let operation = Operation::of(&message.request);
         self.counters.initiated(operation).add(1);
         let mut controls = message.controls.iter();
@@ -114,20 +101,15 @@ impl Worker {
         let flow = self.with_call(|call| dispatch::dispatch(call, session, message, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
-            if let Some(kind) = ResultKind::of(message.request.tag()) {
-                let policy = policed::refused(&message.controls, stop.password_policy());
-                let result = failure::result_of(stop);
-                match &message.request {
-                    Request::Extended(it) if it.name == oid::REFRESH => {
-                        dynamic::write_refused(out, message.id, &result);
-                    }
-                    _ => response::write_result(out, message.id, kind, &result, policy.as_slice()),
-                }
-                transaction::refused(session, &message.controls, &result, out);
-            }
+            refuse(session, message, stop, out);
             Flow::Done
         });
         self.ended(operation, &flow);
+        match is_logged {
+            true => self.note(session, message.id, &out[before..], &flow),
+            false if is_bind => self.note_bind(session, message, &out[before..], &flow),
+            false => {}
+        }
         flow
     }
 
@@ -385,4 +367,20 @@ impl Worker {
         };
         body(&call)
     }
+}
+
+/// Answers a request that was refused or that failed.
+fn refuse(session: &mut Session, message: &Message<'_>, stop: Stop, out: &mut Vec<u8>) {
+    let Some(kind) = ResultKind::of(message.request.tag()) else {
+        return;
+    };
+    let policy = policed::refused(&message.controls, stop.password_policy());
+    let result = failure::result_of(stop);
+    match &message.request {
+        Request::Extended(it) if it.name == oid::REFRESH => {
+            dynamic::write_refused(out, message.id, &result);
+        }
+        _ => response::write_result(out, message.id, kind, &result, policy.as_slice()),
+    }
+    transaction::refused(session, &message.controls, &result, out);
 }

@@ -56,3 +56,16 @@ pub(crate) fn reached(context: &Context<'_>, log: [u8; 16]) -> Result<Position, 
 pub(crate) fn control(position: &Position) -> OwnedControl {
     OwnedControl::with_value(oid::POSITION, false, |out| position.encode(out))
 }
+
+/// The response controls that report the position of an operation's snapshot; none unless `asked`.
+pub(crate) fn told(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    asked: bool,
+) -> Result<Vec<OwnedControl>, Stop> {
+    if !asked {
+        return Ok(Vec::new());
+    }
+    let reached = reached(context, call.shared.log)?;
+    Ok(vec![control(&reached)])
+}

@@ -4,15 +4,23 @@ use crate::account::bind_state::BindState;
 use crate::account::bound::Bound;
 use crate::account::check::CheckPurpose;
 use crate::account::exchange::Exchange;
-use crate::account::hashing::PasswordJob;
+use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords::{passwords_of, stored_passwords};
 use crate::account::policed::Case;
+use crate::account::subject_limits;
 use crate::account::verdict::{BindControls, Verdict};
+use crate::call::Call;
 use crate::context::{Context, Place};
+use crate::control::Envelope;
+use crate::flow::Flow;
 use crate::operation::sasl;
+use crate::session::Session;
 use policy::password::{self, Cost};
 use policy::{Authentication as Proof, Right, Subject, Tag};
-use protocol::{Authentication, BindRequest, OwnedControl, ResultCode, oid};
+use protocol::{
+    Authentication, BindRequest, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid,
+    response,
+};
 use schema::Name;
 use state::stop::Stop;
 use store::EntryId;
@@ -31,12 +39,92 @@ pub(crate) enum Outcome {
     Challenge(Vec<u8>, Box<Exchange>),
 }
 
+/// Binds, or begins the slow check of a password. `begun` is the SASL exchange that the request may
+/// continue.
+pub(crate) fn begin(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    session: &mut Session,
+    request: &BindRequest<'_>,
+    envelope: &Envelope<'_>,
+    begun: Option<Box<Exchange>>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let Envelope { id, controls } = *envelope;
+    let asked = BindControls {
+        identity: controls.authorization_identity,
+        policy: controls.password_policy,
+    };
+    let state = BindState::of(call, &session.peer);
+    match bind(context, &state, request, asked, begun)? {
+        Outcome::Accepted(subject, bound) => {
+            let limits = subject_limits::of(call, &subject)?;
+            let bound = match bound {
+                Some(bound) => Some(bound),
+                None => bound_as(call, &subject)?,
+            };
+            session.become_subject(*subject, limits, bound);
+            let controls = identity(&session.subject, asked.identity);
+            let done = LdapResult::success();
+            response::write_result(out, id, ResultKind::Bind, &done, &controls);
+            Ok(Flow::Done)
+        }
+        Outcome::Judged(verdict) => {
+            end(call, session, id, *verdict, asked, out)?;
+            Ok(Flow::Done)
+        }
+        Outcome::Check(job) => {
+            call.hash(session, id, Work::Verify(job))?;
+            Ok(Flow::Waiting)
+        }
+        Outcome::Challenge(said, exchange) => {
+            session.exchange = Some(exchange);
+            let result = LdapResult::new(ResultCode::SASL_BIND_IN_PROGRESS, "");
+            response::write_bind_result(out, id, &result, Some(&said), &[]);
+            Ok(Flow::Done)
+        }
+    }
+}
+
+/// The account of a subject that has authenticated. If its entry was deleted meanwhile, the bind is
+/// refused.
+fn bound_as(call: &Call<'_>, subject: &Subject) -> Result<Option<Box<Bound>>, Stop> {
+    let bound = Bound::of(&call.context(subject))?;
+    if bound.is_none() && !subject.is_anonymous() && !subject.is_administrator() {
+        return Stop::refuse(ResultCode::INVALID_CREDENTIALS, "");
+    }
+    Ok(bound)
+}
+
+/// Writes the response to a bind that was decided.
+pub(crate) fn end(
+    call: &Call<'_>,
+    session: &mut Session,
+    id: MessageId,
+    verdict: Verdict,
+    asked: BindControls,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let mut controls = verdict.controls;
+    if let Some(subject) = verdict.subject {
+        let limits = subject_limits::of(call, &subject)?;
+        controls.extend(identity(&subject, asked.identity));
+        let bound = bound_as(call, &subject)?;
+        session.become_subject(*subject, limits, bound);
+        session.must_change = verdict.must_change;
+    }
+    let said = verdict.server_credentials.as_deref();
+    response::write_bind_result(out, id, &verdict.result, said, &controls);
+    Ok(())
+}
+
 /// Decides a bind request. The session is anonymous while it runs (RFC 4511 §4.2.1).
-pub(crate) fn bind(
+fn bind(
     context: &Context<'_>,
     desk: &BindState<'_>,
     request: &BindRequest<'_>,
-    (asked, begun): (BindControls, Option<Box<Exchange>>),
+    asked: BindControls,
+    begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
     if request.version != 3 {
         return Stop::refuse(
@@ -327,7 +415,7 @@ pub(super) fn invalid_credentials<T>() -> Result<T, Stop> {
 }
 
 /// The authorization identity response control (RFC 3829 §4); empty unless `asked`.
-pub(crate) fn identity(subject: &Subject, asked: bool) -> Vec<OwnedControl> {
+fn identity(subject: &Subject, asked: bool) -> Vec<OwnedControl> {
     if !asked {
         return Vec::new();
     }

@@ -4,17 +4,22 @@
 
 use crate::account::bind_state::BindState;
 use crate::account::check::{CheckPurpose, Compared};
-use crate::account::hashing::PasswordJob;
+use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords;
 use crate::account::policed::{Case, Judgement};
+use crate::call::Call;
 use crate::context::{Context, Place};
-use crate::control::Controls;
+use crate::control::{Controls, Envelope, position};
+use crate::flow::Flow;
 use crate::operation::bind;
 use crate::operation::bind::Tried;
 use crate::search::call::SearchCall;
 use crate::search::virtual_search;
+use crate::session::Session;
 use policy::Right;
-use protocol::{CompareRequest, ResultCode};
+use protocol::{
+    CompareRequest, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, response,
+};
 use schema::{Description, Name, Truth, ValueSource};
 use state::catalog::Catalog;
 use state::knowledge::DYNAMIC_GROUP_CLASS;
@@ -32,8 +37,63 @@ pub(crate) enum Outcome {
     Check(PasswordJob),
 }
 
+/// Compares, or begins the slow check of a password.
+#[inline]
+pub(crate) fn begin(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    session: &Session,
+    request: &CompareRequest<'_>,
+    envelope: &Envelope<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let Envelope { id, controls } = *envelope;
+    let search_call = &SearchCall {
+        call,
+        session,
+        limits: session.limits,
+    };
+    let state = || BindState::of(call, &session.peer);
+    let outcome = compare(context, state, search_call, request, controls)?;
+    let told = position::told(call, context, controls.position.is_some())?;
+    if let Outcome::Check(mut job) = outcome {
+        if let CheckPurpose::Compare(compared) = &mut job.purpose {
+            compared.controls = told;
+        }
+        call.hash(session, id, Work::Verify(job))?;
+        return Ok(Flow::Waiting);
+    }
+    end(id, &outcome, controls.password_policy, told, out);
+    Ok(Flow::Done)
+}
+
+/// Writes the response to a compare that was decided. `asks_policy` says whether the client sent
+/// the password policy control; `controls` are response controls whatever the result.
+pub(crate) fn end(
+    id: MessageId,
+    outcome: &Outcome,
+    asks_policy: bool,
+    mut controls: Vec<OwnedControl>,
+    out: &mut Vec<u8>,
+) {
+    let is_true = match outcome {
+        Outcome::True => true,
+        Outcome::Judged(judgement) => {
+            controls.extend(judgement.control(asks_policy));
+            judgement.accepted
+        }
+        Outcome::False | Outcome::Check(_) => false,
+    };
+    let code = match is_true {
+        true => ResultCode::COMPARE_TRUE,
+        false => ResultCode::COMPARE_FALSE,
+    };
+    let result = LdapResult::new(code, "");
+    response::write_result(out, id, ResultKind::Compare, &result, &controls);
+}
+
 /// Decides a compare request. `desk` is called only if a password is compared.
-pub(crate) fn compare<'d>(
+fn compare<'d>(
     context: &Context<'_>,
     desk: impl Fn() -> BindState<'d>,
     call: &SearchCall<'_>,

@@ -1,6 +1,8 @@
 //! Extended operations (RFC 4511 §4.12): which one is requested, its decoded value, and its success
 //! response.
 
+pub(crate) mod begin;
+
 use crate::context::Context;
 use protocol::{
     DecodeError, ExtendedRequest, LdapResult, MessageId, ResultCode, extended, oid, response,

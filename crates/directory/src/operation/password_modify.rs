@@ -1,13 +1,20 @@
 //! Password Modify (RFC 3062), with generated passwords.
 
-use crate::account::passwords;
+use crate::account::check::{CheckPurpose, PasswordChange};
+use crate::account::hashing::{PasswordJob, Work};
+use crate::account::{new_password, passwords};
+use crate::bundle::Bundle;
+use crate::call::Call;
 use crate::context::{Context, Place};
-use crate::control::{Controls, proxy};
+use crate::control::{Controls, Envelope, proxy};
+use crate::flow::Flow;
+use crate::operation::transaction;
 use crate::reply::Reply;
+use crate::session::Session;
 use policy::Right;
 use policy::password::{self, Cost};
 use protocol::extended::{PasswordModifyRequest, PasswordModifyResponse};
-use protocol::{ChangeOperation, ResultCode};
+use protocol::{ChangeOperation, ResultCode, ResultKind};
 use schema::{Description, Name};
 use state::grant::Grant;
 use state::stop::Stop;
@@ -18,21 +25,74 @@ use store::EntryId;
 const GENERATED_LENGTH: usize = 20;
 
 /// A resolved request, which may need a slow check first.
-pub(crate) struct Resolved {
-    pub write: Write,
-    pub reply: Reply,
-    pub to_check: Option<OldPassword>,
+struct Resolved {
+    write: Write,
+    reply: Reply,
+    to_check: Option<OldPassword>,
 }
 
 /// The check of an old password that needs a slow hash.
-pub(crate) struct OldPassword {
-    pub entry: u64,
-    pub stored: Vec<Vec<u8>>,
-    pub given: Vec<u8>,
+struct OldPassword {
+    entry: u64,
+    stored: Vec<Vec<u8>>,
+    given: Vec<u8>,
+}
+
+/// Submits the change of a password, keeps it for the end of its transaction, or begins the slow
+/// check of the old password.
+pub(crate) fn begin(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    session: &mut Session,
+    request: &PasswordModifyRequest<'_>,
+    envelope: &Envelope<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let Envelope { id, controls } = *envelope;
+    passwords::refuse_exposed(&session.peer)?;
+    let Resolved {
+        mut write,
+        mut reply,
+        to_check,
+    } = resolve(context, request, controls)?;
+    let proved = request.old_password.is_some();
+    new_password::check(call, context, &session.peer, &mut write, proved)?;
+    controls.ask(&mut reply);
+    let kind = ResultKind::Extended;
+    match (to_check, controls.transaction) {
+        (None, None) => {
+            let bundle = Box::new(Bundle::One(write));
+            call.submit(session, id, kind, bundle, reply)?;
+        }
+        (None, Some(identifier)) => {
+            let update = (kind, write, &reply);
+            transaction::queue(session, identifier, id, update, out)?;
+            return Ok(Flow::Done);
+        }
+        (Some(old), identifier) => {
+            let mut change = Box::new(PasswordChange {
+                write,
+                reply,
+                transaction: None,
+            });
+            if let Some(identifier) = identifier {
+                transaction::queue_unchecked(session, identifier, id, &mut change)?;
+            }
+            let job = PasswordJob {
+                entry: old.entry,
+                stored: old.stored,
+                given: old.given,
+                purpose: CheckPurpose::Change(change),
+            };
+            call.hash(session, id, Work::Verify(job))?;
+            session.checking += u32::from(identifier.is_some());
+        }
+    }
+    Ok(Flow::Waiting)
 }
 
 /// Resolves the request into a write that replaces the password.
-pub(crate) fn resolve(
+fn resolve(
     context: &Context<'_>,
     request: &PasswordModifyRequest<'_>,
     controls: &Controls<'_>,
@@ -78,7 +138,7 @@ pub(crate) fn resolve(
         Some(old) => check_old(context, entry, old)?,
         None => None,
     };
-    let (new, reply) = new_password(request.new_password)?;
+    let (new, reply) = chosen_password(request.new_password)?;
     let given = Given {
         description: Description::of_type(type_id),
         values: vec![new],
@@ -143,7 +203,7 @@ pub(crate) fn still_keeps(
 }
 
 /// The new password in the clear, and the part of the response that returns a generated one.
-fn new_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
+fn chosen_password(given: Option<&[u8]>) -> Result<(Vec<u8>, Reply), Stop> {
     match given {
         Some([]) => Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,

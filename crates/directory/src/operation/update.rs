@@ -1,16 +1,47 @@
-//! Resolves updates: add, delete, modify and modify DN, alone or in a stream of bulk updates.
+//! Updates: add, delete, modify and modify DN, alone, in a transaction or in a stream of bulk
+//! updates.
 
 use crate::account::new_password;
+use crate::bundle::Bundle;
 use crate::call::Call;
 use crate::context::Context;
-use crate::control::Controls;
-use crate::operation::{add, delete, modify, modify_dn};
+use crate::control::{Controls, Envelope};
+use crate::flow::Flow;
+use crate::operation::{add, delete, modify, modify_dn, transaction};
 use crate::peer::Peer;
-use protocol::Request;
+use crate::reply::Reply;
+use crate::session::Session;
+use protocol::{Request, ResultKind};
 use state::rules::ready;
 use state::stop::Stop;
 use state::write::Write;
 use state::{assertion, read_entry, values};
+
+/// Submits an update, or keeps it for the end of its transaction.
+#[inline]
+pub(crate) fn begin(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    session: &mut Session,
+    request: &Request<'_>,
+    envelope: &Envelope<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let Envelope { id, controls } = *envelope;
+    let write = resolve(call, context, &session.peer, request, controls)?;
+    let write = write.expect("these are the updates");
+    let kind = ResultKind::of(request.tag()).expect("every write has a response");
+    if let Some(identifier) = controls.transaction {
+        let update = (kind, write, &Reply::default());
+        transaction::queue(session, identifier, id, update, out)?;
+        return Ok(Flow::Done);
+    }
+    let bundle = Box::new(Bundle::One(write));
+    let mut reply = Reply::default();
+    controls.ask(&mut reply);
+    call.submit(session, id, kind, bundle, reply)?;
+    Ok(Flow::Waiting)
+}
 
 /// Resolves an update; `None` if the request is no update.
 pub(crate) fn resolve(

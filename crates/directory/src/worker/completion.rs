@@ -7,7 +7,6 @@ use crate::account::hashing::Work;
 use crate::account::policed;
 use crate::bundle::Bundle;
 use crate::completion::{Completion, Finished};
-use crate::dispatch;
 use crate::flow::Flow;
 use crate::monitor::Operation;
 use crate::operation::{bind, bulk_update, compare, password_modify, transaction};
@@ -183,7 +182,7 @@ impl Worker {
                     let matched = bind::still_keeps(&context, id_of, &subject, checked.matched)?;
                     let (whose, tried) = ((id_of, subject), (guess, matched));
                     let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
-                    dispatch::end_bind(call, session, id, (verdict, asked), out)
+                    bind::end(call, session, id, verdict, asked, out)
                 });
                 if let Err(stop) = ended {
                     let result = failure::result_of(stop);
@@ -203,8 +202,7 @@ impl Worker {
                 });
                 match decided {
                     Ok(outcome) => {
-                        let told = (compared.policy, compared.controls);
-                        dispatch::end_compare(id, &outcome, told, out);
+                        compare::end(id, &outcome, compared.policy, compared.controls, out);
                     }
                     Err(stop) => {
                         let result = failure::result_of(stop);

@@ -1,4 +1,4 @@
-//! Executes operations that the operations log records.
+//! Records operations in the operations log.
 
 use crate::flow::Flow;
 use crate::operations_log;
@@ -7,20 +7,11 @@ use crate::worker::Worker;
 use protocol::{Message, MessageId};
 
 impl Worker {
-    /// Executes one message and records it.
+    /// Begins the line of an operation.
     #[cold]
-    pub(super) fn execute_noted(
-        &mut self,
-        session: &mut Session,
-        message: &Message<'_>,
-        out: &mut Vec<u8>,
-    ) -> Flow {
+    pub(super) fn begin_note(&mut self, session: &Session, message: &Message<'_>) {
         let catalog = self.shared.catalog.load_full();
         self.operations.begin(&catalog, session, message);
-        let before = out.len();
-        let flow = self.execute_quietly(session, message, out);
-        self.note(session, message.id, &out[before..], &flow);
-        flow
     }
 
     /// Records a bind that failed or that waits for a password check, because failed binds are
@@ -46,8 +37,7 @@ impl Worker {
         out: &[u8],
         flow: &Flow,
     ) {
-        let catalog = self.shared.catalog.load_full();
-        self.operations.begin(&catalog, session, message);
+        self.begin_note(session, message);
         self.note(session, message.id, out, flow);
     }
 
