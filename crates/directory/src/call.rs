@@ -2,7 +2,6 @@
 //! feed, which continue operations.
 
 use crate::account::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
-use crate::bundle::Bundle;
 use crate::completion::Mailbox;
 use crate::context::{Context, Lent};
 use crate::cookie_key::CookieKey;
@@ -10,6 +9,7 @@ use crate::feed::Listener;
 use crate::last_name::LastName;
 use crate::operations_log::OperationsLog;
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use crate::session::{HeldWrite, Session};
 use crate::shared::Shared;
 use crate::ticket::Pending;
@@ -68,21 +68,21 @@ impl Call<'_> {
         )
     }
 
-    /// Submits a bundle to the writer, through the hashing threads if it has a clear-text password.
-    /// Later bundles of the session wait for it, so that their order is kept.
+    /// Submits the writes of a request, through the hashing threads if they have a clear-text
+    /// password. Later requests of the session wait for it, so that their order is kept.
     pub fn submit(
         &self,
         session: &mut Session,
         id: MessageId,
         kind: ResultKind,
-        bundle: Box<Bundle>,
+        writes: Box<RequestWrites>,
         reply: Reply,
     ) -> Result<(), Stop> {
-        let changes_own = session.bound.is_some() && self.changes_own_password(session, &bundle);
-        let to_hash = has_clear_passwords(&bundle, self.catalog.known.user_password.type_id);
+        let changes_own = session.bound.is_some() && self.changes_own_password(session, &writes);
+        let to_hash = has_clear_passwords(&writes, self.catalog.known.user_password.type_id);
         if to_hash && !session.hashing {
             let work = Work::Hash {
-                bundle,
+                writes,
                 kind,
                 reply,
             };
@@ -98,11 +98,11 @@ impl Call<'_> {
             };
             match session.hashing {
                 true => session.held.made().push_back(HeldWrite {
-                    bundle,
+                    writes,
                     request,
                     to_hash,
                 }),
-                false => self.shared.replica.submit(bundle.submission(request)),
+                false => self.shared.replica.submit(writes.submission(request)),
             }
         }
         session.waiting += 1;
@@ -112,8 +112,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Whether a bundle changes the password with which the session is bound.
-    fn changes_own_password(&self, session: &Session, bundle: &Bundle) -> bool {
+    /// Whether writes change the password with which the session is bound.
+    fn changes_own_password(&self, session: &Session, writes: &RequestWrites) -> bool {
         let password = self.catalog.known.user_password.type_id;
         let (subject, administrator) = (&session.subject, &self.catalog.administrator);
         let is_own = |write: &Write| {
@@ -123,7 +123,7 @@ impl Call<'_> {
             subject.is_self(write.name())
                 || kept.is_some() && write.name().is_within(&self.catalog.config)
         };
-        bundle.writes().iter().any(|write| match &write.change {
+        writes.all().iter().any(|write| match &write.change {
             Change::Modify(changes) => {
                 let mut types = changes.iter().map(|it| it.given.description.type_id);
                 types.any(|it| it == password) && is_own(write)

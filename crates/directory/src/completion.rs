@@ -1,8 +1,8 @@
 //! Work that has finished, on its way back to a serving thread.
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
-use crate::bundle::Bundle;
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
 use state::execute::Outcome;
 use state::stop::Stop;
@@ -80,10 +80,10 @@ pub(crate) enum Finished {
     Sequence(Vec<(u32, LdapResult)>),
     /// A password was verified, or found wrong.
     Password(PasswordChecked),
-    /// The passwords of a bundle were hashed: it may be submitted.
+    /// The passwords in writes were hashed: they may be submitted.
     Hashed {
         kind: ResultKind,
-        bundle: Box<Bundle>,
+        writes: Box<RequestWrites>,
         reply: Reply,
     },
     /// A password was not checked: too many jobs wait, or the client or the server stops.

@@ -13,7 +13,6 @@
 mod account;
 mod answer;
 mod bulk_stream;
-mod bundle;
 mod call;
 mod completion;
 mod context;
@@ -34,6 +33,7 @@ mod pace;
 mod peer;
 mod places;
 mod reply;
+mod request_writes;
 mod search;
 mod session;
 mod shared;

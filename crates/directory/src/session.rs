@@ -3,8 +3,8 @@
 use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::bulk_stream::BulkStream;
-use crate::bundle::Bundle;
 use crate::peer::Peer;
+use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
 use policy::{LimitSettings, Limits, Subject, Whose};
@@ -48,7 +48,7 @@ pub struct Session {
 /// A write that waits until an earlier one of its session is hashed.
 #[derive(Debug)]
 pub(crate) struct HeldWrite {
-    pub bundle: Box<Bundle>,
+    pub writes: Box<RequestWrites>,
     pub request: Pending,
     /// Whether it has clear-text passwords to hash.
     pub to_hash: bool,

@@ -1,19 +1,21 @@
-//! The address of a bundle's results, which the writer carries.
+//! The address to which the results of the writes of a request go; the writer carries it.
 
-use crate::bundle::Bundle;
 use crate::completion::Mailbox;
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use protocol::{LdapResult, MessageId, ResultKind};
 use replica::{Submission, Writes};
 use std::sync::Arc;
 
-impl Bundle {
-    /// The submission of this bundle for a request.
+impl RequestWrites {
+    /// The submission of the writes.
     pub fn submission(self, request: Pending) -> Submission<Ticket> {
         let (writes, form) = match self {
-            Bundle::One(write) => (Writes::One(write), Form::One),
-            Bundle::Transaction { writes, ids } => (Writes::Whole(writes), Form::Transaction(ids)),
-            Bundle::Sequence {
+            RequestWrites::One(write) => (Writes::One(write), Form::One),
+            RequestWrites::Transaction { writes, ids } => {
+                (Writes::Whole(writes), Form::Transaction(ids))
+            }
+            RequestWrites::Sequence {
                 writes,
                 numbers,
                 refused,
@@ -47,14 +49,14 @@ impl std::fmt::Debug for Pending {
     }
 }
 
-/// Address of the results of a bundle.
+/// Address of the results of the writes of a request.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     pub request: Pending,
     pub form: Form,
 }
 
-/// Form of the bundle, by which its results become a response.
+/// Form of the request, by which its results become a response.
 #[derive(Debug)]
 pub(crate) enum Form {
     One,

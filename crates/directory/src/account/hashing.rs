@@ -11,9 +11,9 @@ mod tests;
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
 use crate::account::former;
-use crate::bundle::Bundle;
 use crate::completion::{Completion, Finished, Mailbox};
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use protocol::{MessageId, ResultCode, ResultKind};
@@ -46,9 +46,9 @@ pub(crate) struct PasswordJob {
 /// A piece of work for one thread.
 pub(crate) enum Work {
     Verify(PasswordJob),
-    /// Replaces the clear-text passwords of a bundle by hashes.
+    /// Replaces the clear-text passwords in writes by hashes.
     Hash {
-        bundle: Box<Bundle>,
+        writes: Box<RequestWrites>,
         kind: ResultKind,
         reply: Reply,
     },
@@ -341,9 +341,9 @@ impl Task {
                     None
                 }
             },
-            Work::Hash { bundle, kind, .. } => match **bundle {
-                Bundle::One(_) => Some(*kind),
-                Bundle::Transaction { .. } | Bundle::Sequence { .. } => None,
+            Work::Hash { writes, kind, .. } => match **writes {
+                RequestWrites::One(_) => Some(*kind),
+                RequestWrites::Transaction { .. } | RequestWrites::Sequence { .. } => None,
             },
         }
     }
@@ -365,26 +365,26 @@ impl Task {
             },
             (
                 Work::Hash {
-                    bundle,
+                    writes,
                     kind,
                     reply,
                 },
                 Ended::Done { .. },
             ) => Finished::Hashed {
                 kind,
-                bundle,
+                writes,
                 reply,
             },
             (
                 Work::Hash {
-                    bundle,
+                    writes,
                     kind,
                     reply,
                 },
                 Ended::Refused(stop),
             ) => Finished::NotHashed {
                 kind,
-                of_stream: matches!(*bundle, Bundle::Sequence { .. }),
+                of_stream: matches!(*writes, RequestWrites::Sequence { .. }),
                 stop,
                 reply,
             },
@@ -413,7 +413,7 @@ impl Waiting {
         loop {
             let ended = match &mut self.task.work {
                 Work::Verify(job) => verify(job, &mut self.done, settings),
-                Work::Hash { bundle, .. } => hash(bundle, &mut self.done, settings),
+                Work::Hash { writes, .. } => hash(writes, &mut self.done, settings),
             };
             if ended.is_some() || began.elapsed() >= TURN {
                 return ended;
@@ -445,15 +445,15 @@ fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Optio
 
 /// Compares a write with former passwords, or hashes its next password; returns the end if there is
 /// none.
-fn hash(bundle: &mut Bundle, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
-    for write in bundle.writes_mut() {
+fn hash(writes: &mut RequestWrites, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
+    for write in writes.all_mut() {
         let former = write.options.as_mut().and_then(|it| it.former.take());
         if let Some(former) = former {
             let applied = former::apply(&former, &mut write.change, settings.password_type);
             return applied.err().map(Ended::Refused);
         }
     }
-    let writes = bundle.writes_mut().iter_mut();
+    let writes = writes.all_mut().iter_mut();
     let values = writes.flat_map(|it| passwords(&mut it.change, settings.password_type));
     for value in values.skip(*done) {
         *done += 1;
@@ -495,9 +495,9 @@ pub(crate) fn passwords(
         .flat_map(|it| it.values.iter_mut())
 }
 
-/// Whether a bundle has clear-text passwords, or ones to be compared with former ones.
-pub(crate) fn has_clear_passwords(bundle: &Bundle, password_type: schema::TypeId) -> bool {
-    let mut writes = bundle.writes().iter();
+/// Whether writes have clear-text passwords, or ones to be compared with former ones.
+pub(crate) fn has_clear_passwords(writes: &RequestWrites, password_type: schema::TypeId) -> bool {
+    let mut writes = writes.all().iter();
     writes.any(|write| {
         write.has(|it| it.former.is_some()) || write_has_clear_passwords(write, password_type)
     })

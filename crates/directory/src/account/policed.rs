@@ -37,7 +37,7 @@ pub(crate) type Whose<'w> = (&'w Name, &'w str);
 
 /// A password attempt on an account with a policy, before the policy has decided.
 pub(crate) struct Case<'c> {
-    pub desk: &'c BindState<'c>,
+    pub bind_state: &'c BindState<'c>,
     /// State of the account in the snapshot `version`.
     pub account: Account,
     pub version: u64,
@@ -61,7 +61,7 @@ impl<'c> Case<'c> {
     #[inline]
     pub fn of(
         context: &Context<'_>,
-        desk: &'c BindState<'c>,
+        bind_state: &'c BindState<'c>,
         id: EntryId,
     ) -> Result<Option<Case<'c>>, Stop> {
         let catalog = context.catalog;
@@ -74,7 +74,7 @@ impl<'c> Case<'c> {
         let version = context.version();
         let account = context.account(id)?;
         Ok(account.map(|account| Case {
-            desk,
+            bind_state,
             account,
             version,
             id,
@@ -84,14 +84,14 @@ impl<'c> Case<'c> {
     /// Whether the account is locked, so that no password is accepted.
     pub fn is_locked(&self) -> bool {
         let mut account = self.account.clone();
-        account.lay_over(&self.desk.replica.attempts().of(self.id, self.version));
-        is_locked(account.standing(self.desk.now_us))
+        account.lay_over(&self.bind_state.replica.attempts().of(self.id, self.version));
+        is_locked(account.standing(self.bind_state.now_us))
     }
 
     /// Applies the policy to a right or wrong password, and records the attempt before the policy
     /// is applied to the next one.
     pub fn judge(&mut self, whose: Whose<'_>, guess: Tag, matched: bool) -> Judgement {
-        let replica = self.desk.replica;
+        let replica = self.bind_state.replica;
         let mut attempts = replica.attempts();
         self.account.lay_over(&attempts.of(self.id, self.version));
         let judgement = self.decide(&mut attempts, whose, guess, matched);
@@ -110,7 +110,7 @@ impl<'c> Case<'c> {
         guess: Tag,
         matched: bool,
     ) -> Judgement {
-        let standing = self.account.standing(self.desk.now_us);
+        let standing = self.account.standing(self.bind_state.now_us);
         if is_locked(standing) {
             return self.refuse_locked();
         }
@@ -118,7 +118,7 @@ impl<'c> Case<'c> {
             if !self.is_repeated(guess) {
                 self.note(attempts, whose, AttemptKind::Failed);
             }
-            return match is_locked(self.account.standing(self.desk.now_us)) {
+            return match is_locked(self.account.standing(self.bind_state.now_us)) {
                 true => self.refuse_locked(),
                 false => refuse(None),
             };
@@ -156,22 +156,22 @@ impl<'c> Case<'c> {
     /// reason helps the user, but also reveals to an attacker that the account exists and how many
     /// guesses are left.
     fn refuse_locked(&self) -> Judgement {
-        let told = self.desk.tells_locks;
+        let told = self.bind_state.tells_locks;
         refuse(told.then_some(PasswordPolicyError::AccountLocked))
     }
 
     /// Whether this wrong password was counted before. A program that keeps using an old password
     /// learns nothing by it, and must not lock its user out.
     fn is_repeated(&self, guess: Tag) -> bool {
-        let now_ms = self.desk.now_us / 1_000;
-        let known = self.desk.wrong.contains(guess, now_ms);
-        self.desk.wrong.insert(guess, now_ms);
+        let now_ms = self.bind_state.now_us / 1_000;
+        let known = self.bind_state.wrong.contains(guess, now_ms);
+        self.bind_state.wrong.insert(guess, now_ms);
         known
     }
 
     /// Records an attempt if it changes the account's state.
     fn note(&mut self, attempts: &mut Attempts, whose: Whose<'_>, kind: AttemptKind) {
-        let time_us = attempts.time_us(self.desk.now_us);
+        let time_us = attempts.time_us(self.bind_state.now_us);
         let attempt = Attempt { kind, time_us };
         let Account { policy, state } = &mut self.account;
         if policy.matters(state, attempt) {

@@ -55,8 +55,8 @@ pub(crate) fn begin(
         identity: controls.authorization_identity,
         policy: controls.password_policy,
     };
-    let state = BindState::of(call, &session.peer);
-    match bind(context, &state, request, asked, begun)? {
+    let bind_state = BindState::of(call, &session.peer);
+    match bind(context, &bind_state, request, asked, begun)? {
         Outcome::Accepted(subject, bound) => {
             let limits = subject_limits::of(call, &subject)?;
             let bound = match bound {
@@ -121,7 +121,7 @@ pub(crate) fn end(
 /// Decides a bind request. The session is anonymous while it runs (RFC 4511 §4.2.1).
 fn bind(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     request: &BindRequest<'_>,
     asked: BindControls,
     begun: Option<Box<Exchange>>,
@@ -139,7 +139,7 @@ fn bind(
                 password,
                 asked,
             };
-            simple(context, desk, &given)
+            simple(context, bind_state, &given)
         }
         Authentication::Sasl {
             mechanism,
@@ -150,7 +150,7 @@ fn bind(
                 credentials,
                 asked,
             };
-            sasl::bind(context, desk, &given, begun)
+            sasl::bind(context, bind_state, &given, begun)
         }
         Authentication::Unknown(tag) => Stop::refuse(
             ResultCode::AUTH_METHOD_NOT_SUPPORTED,
@@ -168,10 +168,10 @@ pub(super) struct Given<'r> {
 
 pub(super) fn simple(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
-    let (peer, name) = (desk.peer, given.name);
+    let (peer, name) = (bind_state.peer, given.name);
     if name.is_empty() && given.password.is_empty() {
         let nobody = Subject::anonymous(peer.address, peer.secure);
         return Ok(Outcome::Accepted(Box::new(nobody), None));
@@ -184,9 +184,9 @@ pub(super) fn simple(
     }
     let resolved = super::resolve_name(&context.catalog.schema, name)?;
     let Some(candidate) = candidate(context, resolved)? else {
-        return Ok(refused(desk, given.password, Verdict::plain(None)));
+        return Ok(refused(bind_state, given.password, Verdict::plain(None)));
     };
-    if let Some(case) = Case::of(context, desk, candidate.entry)? {
+    if let Some(case) = Case::of(context, bind_state, candidate.entry)? {
         return Ok(policed(case, candidate, given));
     }
     let Candidate {
@@ -194,14 +194,18 @@ pub(super) fn simple(
         subject,
         stored,
     } = candidate;
-    Ok(match try_values(desk, entry, &stored, given.password) {
-        Tried::Right => {
-            let bound = Bound::by_password(context, entry, &stored);
-            Outcome::Accepted(Box::new(subject), Some(bound))
-        }
-        Tried::Wrong | Tried::Nothing => refused(desk, given.password, Verdict::plain(None)),
-        Tried::Slow(stored) => slow_check(desk, (entry, subject), stored, given),
-    })
+    Ok(
+        match try_values(bind_state, entry, &stored, given.password) {
+            Tried::Right => {
+                let bound = Bound::by_password(context, entry, &stored);
+                Outcome::Accepted(Box::new(subject), Some(bound))
+            }
+            Tried::Wrong | Tried::Nothing => {
+                refused(bind_state, given.password, Verdict::plain(None))
+            }
+            Tried::Slow(stored) => slow_check(bind_state, (entry, subject), stored, given),
+        },
+    )
 }
 
 /// Continues [`simple`] for an account that has a password policy.
@@ -212,30 +216,30 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
         subject,
         stored,
     } = candidate;
-    let desk = case.desk;
-    let guess = desk.guess(entry, given.password);
+    let bind_state = case.bind_state;
+    let guess = bind_state.guess(entry, given.password);
     // A locked account's password is not verified.
     let tried = match case.is_locked() {
         true => Tried::Wrong,
-        false => try_values(desk, entry, &stored, given.password),
+        false => try_values(bind_state, entry, &stored, given.password),
     };
     let mut judge = |subject: Subject, matched| {
         judged(&mut case, Box::new(subject), (guess, matched), given.asked)
     };
     match tried {
         Tried::Right => Outcome::Judged(Box::new(judge(subject, true))),
-        Tried::Wrong => refused(desk, given.password, judge(subject, false)),
-        Tried::Nothing => refused(desk, given.password, Verdict::plain(None)),
-        Tried::Slow(stored) => slow_check(desk, (entry, subject), stored, given),
+        Tried::Wrong => refused(bind_state, given.password, judge(subject, false)),
+        Tried::Nothing => refused(bind_state, given.password, Verdict::plain(None)),
+        Tried::Slow(stored) => slow_check(bind_state, (entry, subject), stored, given),
     }
 }
 
 /// Refuses a bind that needed no slow check. If the default scheme is slow, the answer waits for
 /// one check of that scheme, so that its time does not reveal whether the account exists.
 #[cold]
-pub(super) fn refused(desk: &BindState<'_>, password: &[u8], verdict: Verdict) -> Outcome {
+pub(super) fn refused(bind_state: &BindState<'_>, password: &[u8], verdict: Verdict) -> Outcome {
     let verdict = Box::new(verdict);
-    match desk.scheme.cost() {
+    match bind_state.scheme.cost() {
         Cost::Fast => Outcome::Judged(verdict),
         Cost::Slow => Outcome::Check(PasswordJob {
             entry: 0,
@@ -283,16 +287,16 @@ pub(crate) enum Tried {
 /// Tries a password on the stored values that are fast to verify.
 #[inline]
 pub(super) fn try_values(
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     entry: EntryId,
     stored: &[&[u8]],
     given: &[u8],
 ) -> Tried {
-    let verified = desk.verified;
+    let verified = bind_state.verified;
     if given.len() > password::PASSWORD_OCTETS_MAX && !stored.is_empty() {
         return Tried::Wrong;
     }
-    let now_ms = desk.now_us / 1_000;
+    let now_ms = bind_state.now_us / 1_000;
     let mut tried = match stored.is_empty() {
         true => Tried::Nothing,
         false => Tried::Wrong,
@@ -315,7 +319,7 @@ pub(super) fn try_values(
 }
 
 fn slow_check(
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     (entry, subject): (EntryId, Subject),
     stored: Vec<Vec<u8>>,
     given: &Given<'_>,
@@ -327,7 +331,7 @@ fn slow_check(
         purpose: CheckPurpose::Bind {
             subject: Box::new(subject),
             asked: given.asked,
-            guess: desk.guess(entry, given.password),
+            guess: bind_state.guess(entry, given.password),
         },
     })
 }
@@ -336,12 +340,12 @@ fn slow_check(
 /// between.
 pub(crate) fn checked(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     (id, subject): (EntryId, Box<Subject>),
     asked: BindControls,
     tried: (Tag, bool),
 ) -> Result<Verdict, Stop> {
-    match Case::of(context, desk, id)? {
+    match Case::of(context, bind_state, id)? {
         Some(mut case) => Ok(judged(&mut case, subject, tried, asked)),
         None => Ok(Verdict::plain(tried.1.then_some(subject))),
     }

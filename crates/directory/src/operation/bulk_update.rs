@@ -5,7 +5,6 @@
 //! writer in the order of the stream. A connection has at most one stream.
 
 use crate::bulk_stream::BulkStream;
-use crate::bundle::Bundle;
 use crate::call::Call;
 use crate::context::Context;
 use crate::control::Controls;
@@ -13,6 +12,7 @@ use crate::operation::extended::write_success;
 use crate::operation::update;
 use crate::peer::Peer;
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use protocol::extended::{
     BulkOperation, BulkUpdateRequest, BulkUpdateResponse, EndBulkUpdateRequest,
@@ -101,12 +101,12 @@ pub(crate) fn update(
         write_results(out, id, &refused);
         return Ok(false);
     }
-    let bundle = Box::new(Bundle::Sequence {
+    let writes = Box::new(RequestWrites::Sequence {
         writes,
         numbers,
         refused,
     });
-    call.submit(session, id, ResultKind::Extended, bundle, Reply::default())?;
+    call.submit(session, id, ResultKind::Extended, writes, Reply::default())?;
     open(session)?.unfinished += 1;
     Ok(true)
 }

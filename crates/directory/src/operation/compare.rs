@@ -53,8 +53,8 @@ pub(crate) fn begin(
         session,
         limits: session.limits,
     };
-    let state = || BindState::of(call, &session.peer);
-    let outcome = compare(context, state, search_call, request, controls)?;
+    let bind_state = || BindState::of(call, &session.peer);
+    let outcome = compare(context, bind_state, search_call, request, controls)?;
     let told = position::told(call, context, controls.position.is_some())?;
     if let Outcome::Check(mut job) = outcome {
         if let CheckPurpose::Compare(compared) = &mut job.purpose {
@@ -92,10 +92,10 @@ pub(crate) fn end(
     response::write_result(out, id, ResultKind::Compare, &result, &controls);
 }
 
-/// Decides a compare request. `desk` is called only if a password is compared.
+/// Decides a compare request. `bind_state` is called only if a password is compared.
 fn compare<'d>(
     context: &Context<'_>,
-    desk: impl Fn() -> BindState<'d>,
+    bind_state: impl Fn() -> BindState<'d>,
     call: &SearchCall<'_>,
     request: &CompareRequest<'_>,
     controls: &Controls<'_>,
@@ -131,7 +131,7 @@ fn compare<'d>(
     }
     if is_password {
         let asked = (request, controls.password_policy);
-        return compare_password(context, &desk(), (id, name, &description), asked);
+        return compare_password(context, &bind_state(), (id, name, &description), asked);
     }
     let Some(entry) = context.reached(id)? else {
         return Err(context.no_such_object(None)?.into());
@@ -256,17 +256,17 @@ fn plain(matched: bool) -> Outcome {
 
 fn compare_password(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     (id, name, description): (store::EntryId, &Name, &Description),
     (request, policy): (&CompareRequest<'_>, bool),
 ) -> Result<Outcome, Stop> {
     let given = request.value;
-    let guess = || desk.guess(id, given);
+    let guess = || bind_state.guess(id, given);
     let whose = (name, request.entry);
     // Nobody binds with values that have options, so no policy applies to them.
     let policed = description.options.is_empty();
     let mut case = match policed {
-        true => Case::of(context, desk, id)?,
+        true => Case::of(context, bind_state, id)?,
         false => None,
     };
     if let Some(case) = &mut case
@@ -275,7 +275,7 @@ fn compare_password(
         return Ok(Outcome::Judged(case.judge(whose, guess(), false)));
     }
     let stored = stored(context, id, description)?;
-    let matched = match bind::try_values(desk, id, &stored, given) {
+    let matched = match bind::try_values(bind_state, id, &stored, given) {
         Tried::Right => true,
         Tried::Wrong => false,
         Tried::Nothing => {
@@ -327,7 +327,7 @@ fn stored<'c>(
 /// right.
 pub(crate) fn checked(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     id: store::EntryId,
     compared: &Compared,
     matched: Option<Vec<u8>>,
@@ -342,7 +342,7 @@ pub(crate) fn checked(
     let Some(guess) = compared.guess else {
         return Ok(plain(matched));
     };
-    Ok(match Case::of(context, desk, id)? {
+    Ok(match Case::of(context, bind_state, id)? {
         Some(mut case) => {
             let whose = (&compared.name, compared.spelled.as_str());
             Outcome::Judged(case.judge(whose, guess, matched))

@@ -3,13 +3,13 @@
 use crate::account::check::{CheckPurpose, PasswordChange};
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::{new_password, passwords};
-use crate::bundle::Bundle;
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::control::{Controls, Envelope, proxy};
 use crate::flow::Flow;
 use crate::operation::transaction;
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use policy::Right;
 use policy::password::{self, Cost};
@@ -61,8 +61,8 @@ pub(crate) fn begin(
     let kind = ResultKind::Extended;
     match (to_check, controls.transaction) {
         (None, None) => {
-            let bundle = Box::new(Bundle::One(write));
-            call.submit(session, id, kind, bundle, reply)?;
+            let writes = Box::new(RequestWrites::One(write));
+            call.submit(session, id, kind, writes, reply)?;
         }
         (None, Some(identifier)) => {
             let update = (kind, write, &reply);

@@ -44,27 +44,27 @@ pub(super) struct Given<'r> {
 /// Handles a bind with a mechanism. `begun` is the exchange that the previous bind left.
 pub(super) fn bind(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     given: &Given<'_>,
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
     let named = |it: &str| it.eq_ignore_ascii_case(given.mechanism);
     if let Some(prf) = scram::digest_of(given.mechanism) {
-        return scram::bind(context, desk, (prf, given), begun);
+        return scram::bind(context, bind_state, (prf, given), begun);
     }
-    if named(EXTERNAL) && desk.peer.unix_uid.is_some() {
-        return external(context, desk.peer, given.credentials);
+    if named(EXTERNAL) && bind_state.peer.unix_uid.is_some() {
+        return external(context, bind_state.peer, given.credentials);
     }
     if named(PLAIN) {
-        if !desk.peer.secure && desk.peer.unix_uid.is_none() {
+        if !bind_state.peer.secure && bind_state.peer.unix_uid.is_none() {
             return Stop::refuse(
                 ResultCode::CONFIDENTIALITY_REQUIRED,
                 "PLAIN is offered under TLS, where nobody can read the password",
             );
         }
-        return plain(context, desk, given.credentials, given.asked);
+        return plain(context, bind_state, given.credentials, given.asked);
     }
-    let offered = mechanisms(desk.peer, desk.scheme).join(", ");
+    let offered = mechanisms(bind_state.peer, bind_state.scheme).join(", ");
     let mechanism = given.mechanism;
     Stop::refuse(
         ResultCode::AUTH_METHOD_NOT_SUPPORTED,
@@ -135,7 +135,7 @@ fn refuse_other(context: &Context<'_>, own: &Name, authorization: &[u8]) -> Resu
 /// PLAIN (RFC 4616): an identity and a password.
 fn plain(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     credentials: Option<&[u8]>,
     asked: BindControls,
 ) -> Result<Outcome, Stop> {
@@ -156,14 +156,14 @@ fn plain(
     }
     let name = match named(context, decoded.authentication)? {
         Some(name) if acts_as_itself(context, &name, decoded.authorization)? => name,
-        _ => return Ok(bind::refused(desk, password, Verdict::plain(None))),
+        _ => return Ok(bind::refused(bind_state, password, Verdict::plain(None))),
     };
     let given = bind::Given {
         name: &name,
         password,
         asked,
     };
-    bind::simple(context, desk, &given)
+    bind::simple(context, bind_state, &given)
 }
 
 /// The user id of this process: the owner of its files in `/proc`.

@@ -4,12 +4,12 @@
 //! session. The end hands all updates of the transaction to the writer as one unit.
 
 use crate::account::check::PasswordChange;
-use crate::bundle::Bundle;
 use crate::call::Call;
 use crate::completion::Settled;
 use crate::control::Controls;
 use crate::operation::extended::write_success;
 use crate::reply::{Reply, write_response};
+use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use policy::Subject;
 use protocol::extended::{EndTransactionRequest, EndTransactionResponse, UpdateControls};
@@ -116,10 +116,10 @@ pub(crate) fn end(
         response::write_result(out, id, ResultKind::Extended, &LdapResult::success(), &[]);
         return Ok(false);
     }
-    let bundle = Box::new(Bundle::Transaction { writes, ids });
+    let writes = Box::new(RequestWrites::Transaction { writes, ids });
     let mut reply = Reply::default();
     controls.ask(&mut reply);
-    call.submit(session, id, ResultKind::Extended, bundle, reply)?;
+    call.submit(session, id, ResultKind::Extended, writes, reply)?;
     Ok(true)
 }
 

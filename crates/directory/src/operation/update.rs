@@ -2,7 +2,6 @@
 //! updates.
 
 use crate::account::new_password;
-use crate::bundle::Bundle;
 use crate::call::Call;
 use crate::context::Context;
 use crate::control::{Controls, Envelope};
@@ -10,6 +9,7 @@ use crate::flow::Flow;
 use crate::operation::{add, delete, modify, modify_dn, transaction};
 use crate::peer::Peer;
 use crate::reply::Reply;
+use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use protocol::{Request, ResultKind};
 use state::rules::ready;
@@ -36,10 +36,10 @@ pub(crate) fn begin(
         transaction::queue(session, identifier, id, update, out)?;
         return Ok(Flow::Done);
     }
-    let bundle = Box::new(Bundle::One(write));
+    let writes = Box::new(RequestWrites::One(write));
     let mut reply = Reply::default();
     controls.ask(&mut reply);
-    call.submit(session, id, kind, bundle, reply)?;
+    call.submit(session, id, kind, writes, reply)?;
     Ok(Flow::Waiting)
 }
 

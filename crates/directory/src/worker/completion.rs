@@ -5,12 +5,12 @@ use crate::account::bind_state::BindState;
 use crate::account::check::{CheckPurpose, PasswordChange, PasswordChecked};
 use crate::account::hashing::Work;
 use crate::account::policed;
-use crate::bundle::Bundle;
 use crate::completion::{Completion, Finished};
 use crate::flow::Flow;
 use crate::monitor::Operation;
 use crate::operation::{bind, bulk_update, compare, password_modify, transaction};
 use crate::reply::{Reply, write_response};
+use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use crate::ticket::Pending;
 use crate::worker::Worker;
@@ -108,7 +108,7 @@ impl Worker {
             }
             Finished::Hashed {
                 kind,
-                bundle,
+                writes,
                 reply,
             } => {
                 session.hashing = false;
@@ -119,7 +119,7 @@ impl Worker {
                     reply,
                     mailbox: Arc::clone(&self.mailbox),
                 };
-                self.shared.replica.submit(bundle.submission(request));
+                self.shared.replica.submit(writes.submission(request));
                 self.release_held(session);
                 Flow::Waiting
             }
@@ -178,10 +178,10 @@ impl Worker {
                 let id_of = EntryId(checked.entry);
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
-                    let desk = BindState::of(call, &session.peer);
+                    let bind_state = BindState::of(call, &session.peer);
                     let matched = bind::still_keeps(&context, id_of, &subject, checked.matched)?;
                     let (whose, tried) = ((id_of, subject), (guess, matched));
-                    let verdict = bind::checked(&context, &desk, whose, asked, tried)?;
+                    let verdict = bind::checked(&context, &bind_state, whose, asked, tried)?;
                     bind::end(call, session, id, verdict, asked, out)
                 });
                 if let Err(stop) = ended {
@@ -197,8 +197,8 @@ impl Worker {
                 let entry = EntryId(checked.entry);
                 let decided = self.with_call(|call| {
                     let context = call.context(&session.subject);
-                    let desk = BindState::of(call, &session.peer);
-                    compare::checked(&context, &desk, entry, &compared, checked.matched)
+                    let bind_state = BindState::of(call, &session.peer);
+                    compare::checked(&context, &bind_state, entry, &compared, checked.matched)
                 });
                 match decided {
                     Ok(outcome) => {
@@ -279,8 +279,8 @@ impl Worker {
                 done.map(|()| Flow::Done)
             }
             (None, Ok(true)) => {
-                let bundle = Box::new(Bundle::One(write));
-                self.with_call(|call| call.submit(session, id, kind, bundle, reply))
+                let writes = Box::new(RequestWrites::One(write));
+                self.with_call(|call| call.submit(session, id, kind, writes, reply))
                     .map(|()| Flow::Waiting)
             }
         };
@@ -294,25 +294,25 @@ impl Worker {
         })
     }
 
-    /// Submits bundles that waited for a hash, up to the next one that needs hashing.
+    /// Submits writes that waited for a hash, up to the next ones that need hashing.
     fn release_held(&mut self, session: &mut Session) {
         while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
             if !held.to_hash {
                 self.shared
                     .replica
-                    .submit(held.bundle.submission(held.request));
+                    .submit(held.writes.submission(held.request));
                 continue;
             }
             let Pending {
                 id, kind, reply, ..
             } = held.request;
             let work = Work::Hash {
-                bundle: held.bundle,
+                writes: held.writes,
                 kind,
                 reply,
             };
-            let of_stream = matches!(&work, Work::Hash { bundle, .. }
-                if matches!(**bundle, Bundle::Sequence { .. }));
+            let of_stream = matches!(&work, Work::Hash { writes, .. }
+                if matches!(**writes, RequestWrites::Sequence { .. }));
             let submitted = self.with_call(|call| call.hash(session, id, work));
             match submitted {
                 Ok(()) => {

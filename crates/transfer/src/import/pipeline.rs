@@ -11,7 +11,7 @@ use super::sequencer::{Replacement, Sequencer};
 use super::source::Source;
 use super::target::{Target, Written};
 use super::work::{Item, Pause, Task};
-use super::worker::Worker;
+use super::worker::TaskReader;
 use crate::line::Line;
 use crate::meter::Meter;
 use schema::Schema;
@@ -124,7 +124,7 @@ fn target<'o>(
 /// The thread of a worker: takes tasks and passes their results on until there are no more.
 fn work(shared: &ImportState<'_>, intake: &Intake<'_>, reader: Reader) {
     let _guard = Guard(&shared.line);
-    let mut worker = Worker::new(shared, reader);
+    let mut worker = TaskReader::new(shared, reader);
     loop {
         let done = intake.take().and_then(|taken| match taken {
             None => Ok(false),
@@ -142,7 +142,7 @@ fn work(shared: &ImportState<'_>, intake: &Intake<'_>, reader: Reader) {
 /// stopped.
 fn work_on(
     shared: &ImportState<'_>,
-    worker: &mut Worker<'_>,
+    worker: &mut TaskReader<'_>,
     number: u64,
     task: Task,
 ) -> Result<bool, Failure> {

@@ -15,16 +15,16 @@ use protocol::ldif::{LdifRecord, LdifScratch, parse_record, split_records};
 use state::stop::Failure;
 use store::Reader;
 
-/// A worker with its caches.
-pub(super) struct Worker<'s> {
+/// Reads tasks on one thread, with its caches.
+pub(super) struct TaskReader<'s> {
     prospects: Prospects<'s>,
     scratch: LdifScratch,
 }
 
-impl<'s> Worker<'s> {
-    /// A worker with a reader of the old database.
-    pub fn new(shared: &'s ImportState<'s>, reader: Reader) -> Worker<'s> {
-        Worker {
+impl<'s> TaskReader<'s> {
+    /// A task reader with a reader of the old database.
+    pub fn new(shared: &'s ImportState<'s>, reader: Reader) -> TaskReader<'s> {
+        TaskReader {
             prospects: Prospects::new(shared, reader),
             scratch: match shared.plan.options.file_urls {
                 true => LdifScratch::with_urls(Box::new(urls::read)),
@@ -116,7 +116,7 @@ impl<'s> Worker<'s> {
     }
 
     fn ldif(&mut self, text: &[u8], first_line: u64) -> Result<(), Stopped> {
-        let Worker { prospects, scratch } = self;
+        let TaskReader { prospects, scratch } = self;
         for record in split_records(text, first_line) {
             let start = record.text.as_ptr().addr() - text.as_ptr().addr();
             let place = start..start + record.text.len();

@@ -80,7 +80,7 @@ impl World {
     /// Submits a write whose password is to be hashed.
     fn write(&self, session: u64, lane: u8) {
         let writes = Vec::new();
-        let bundle = Bundle::Transaction {
+        let writes = RequestWrites::Transaction {
             writes,
             ids: Vec::new(),
         };
@@ -90,7 +90,7 @@ impl World {
             id: 1,
             mailbox: Arc::clone(&self.mailbox),
             work: Work::Hash {
-                bundle: Box::new(bundle),
+                writes: Box::new(writes),
                 kind: ResultKind::Modify,
                 reply: Reply::default(),
             },

@@ -1,12 +1,12 @@
 //! Begins extended operations (RFC 4511 §4.12): one `match`, one arm for each.
 
-use crate::bundle::Bundle;
 use crate::call::Call;
 use crate::context::Context;
 use crate::control::Envelope;
 use crate::flow::Flow;
 use crate::operation::extended::{self, Kind};
 use crate::operation::{bulk_update, compaction, dynamic, password_modify, reload, transaction};
+use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use policy::Subject;
 use protocol::{ExtendedRequest, MessageId, ResultCode, ResultKind};
@@ -40,8 +40,8 @@ pub(crate) fn begin(
         }
         Kind::Refresh(asked) => {
             let (write, reply) = dynamic::refresh(context, &asked, call.lent.clock)?;
-            let bundle = Box::new(Bundle::One(write));
-            call.submit(session, id, ResultKind::Extended, bundle, reply)?;
+            let writes = Box::new(RequestWrites::One(write));
+            call.submit(session, id, ResultKind::Extended, writes, reply)?;
             return Ok(Flow::Waiting);
         }
         Kind::Compact => compaction::begin(call, context, id, out)?,

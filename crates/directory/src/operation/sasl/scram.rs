@@ -45,20 +45,20 @@ pub(super) fn name(prf: Prf) -> &'static str {
 /// Handles one of the two binds.
 pub(super) fn bind(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     (prf, given): (Prf, &Given<'_>),
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
     let credentials = given.credentials.unwrap_or_default();
     match begun.filter(|it| it.prf == prf) {
-        None => begin(context, desk, prf, credentials),
-        Some(exchange) => end(context, desk, *exchange, credentials, given),
+        None => begin(context, bind_state, prf, credentials),
+        Some(exchange) => end(context, bind_state, *exchange, credentials, given),
     }
 }
 
 fn begin(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     prf: Prf,
     credentials: &[u8],
 ) -> Result<Outcome, Stop> {
@@ -84,7 +84,9 @@ fn begin(
     let (whose, keys) = match found {
         Some((id, subject, keys)) => (Some((id, Box::new(subject))), keys),
         None => {
-            let salt = desk.cookie_key.salt(&one_spelling(context, &first.user));
+            let salt = bind_state
+                .cookie_key
+                .salt(&one_spelling(context, &first.user));
             (None, ScramKeys::of_nobody(prf, &salt))
         }
     };
@@ -124,7 +126,7 @@ fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
 
 fn end(
     context: &Context<'_>,
-    desk: &BindState<'_>,
+    bind_state: &BindState<'_>,
     exchange: Exchange,
     credentials: &[u8],
     given: &Given<'_>,
@@ -139,9 +141,15 @@ fn end(
         return bind::invalid_credentials();
     };
     // Proofs differ between exchanges, so repeated wrong passwords cannot be recognised.
-    let guess = desk.guess(id, &last.proof);
+    let guess = bind_state.guess(id, &last.proof);
     let matched = matched && still_keeps(context, id, &subject, (exchange.prf, &exchange.keys))?;
-    let mut verdict = bind::checked(context, desk, (id, subject), given.asked, (guess, matched))?;
+    let mut verdict = bind::checked(
+        context,
+        bind_state,
+        (id, subject),
+        given.asked,
+        (guess, matched),
+    )?;
     if verdict.subject.is_some() {
         let signature = exchange.keys.signature(signed.as_bytes());
         verdict.server_credentials = Some(format!("v={}", text(&signature)).into_bytes());

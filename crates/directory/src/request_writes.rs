@@ -7,9 +7,9 @@ use state::write::Write;
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
-    reason = "nearly every bundle is one write, and each would pay for a box"
+    reason = "nearly every request has one write, and each would pay for a box"
 )]
-pub(crate) enum Bundle {
+pub(crate) enum RequestWrites {
     /// An ordinary update.
     One(Write),
     /// The updates of a transaction, with the message ids of their requests (RFC 5805).
@@ -26,18 +26,24 @@ pub(crate) enum Bundle {
     },
 }
 
-impl Bundle {
-    pub fn writes(&self) -> &[Write] {
+impl RequestWrites {
+    /// All of them.
+    pub fn all(&self) -> &[Write] {
         match self {
-            Bundle::One(write) => std::slice::from_ref(write),
-            Bundle::Transaction { writes, .. } | Bundle::Sequence { writes, .. } => writes,
+            RequestWrites::One(write) => std::slice::from_ref(write),
+            RequestWrites::Transaction { writes, .. } | RequestWrites::Sequence { writes, .. } => {
+                writes
+            }
         }
     }
 
-    pub fn writes_mut(&mut self) -> &mut [Write] {
+    /// All of them, mutable.
+    pub fn all_mut(&mut self) -> &mut [Write] {
         match self {
-            Bundle::One(write) => std::slice::from_mut(write),
-            Bundle::Transaction { writes, .. } | Bundle::Sequence { writes, .. } => writes,
+            RequestWrites::One(write) => std::slice::from_mut(write),
+            RequestWrites::Transaction { writes, .. } | RequestWrites::Sequence { writes, .. } => {
+                writes
+            }
         }
     }
 }
