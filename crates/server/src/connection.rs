@@ -175,8 +175,8 @@ impl Connection {
         }
         if let Some(cursor) = self.parked.take() {
             let id = cursor.message_id();
-            let step = worker.resume(&mut self.session, cursor, out);
-            self.follow(id, step);
+            let flow = worker.resume(&mut self.session, cursor, out);
+            self.follow(id, flow);
         }
         if self.is_inside_message() {
             return;
@@ -202,11 +202,11 @@ impl Connection {
             true => self.followers.aside(),
             false => out,
         };
-        let step = worker.complete(&mut self.session, completion, out);
+        let flow = worker.complete(&mut self.session, completion, out);
         self.waiting = self.waiting.saturating_sub(1);
         // A completion never parks a search: it belongs to a write, a bind, a compare or an
         // extended operation.
-        self.follow(0, step);
+        self.follow(0, flow);
         if self.waiting == 0 {
             self.stalled = false;
         }
@@ -430,8 +430,8 @@ impl Connection {
         if !self.followers.is_empty() && self.ends_following(&message, out) {
             return true;
         }
-        let step = worker.execute(&mut self.session, &message, out);
-        self.follow(message.id, step);
+        let flow = worker.execute(&mut self.session, &message, out);
+        self.follow(message.id, flow);
         true
     }
 
@@ -472,8 +472,9 @@ impl Connection {
         }
     }
 
-    fn follow(&mut self, id: MessageId, step: Flow) {
-        match step {
+    /// Records what follows an operation, or a slice of one.
+    fn follow(&mut self, id: MessageId, flow: Flow) {
+        match flow {
             Flow::Done => self.bundle.answered(),
             Flow::Waiting => self.waiting += 1,
             Flow::More(cursor) => self.parked = Some(cursor),

@@ -29,18 +29,16 @@ pub struct Read {
 pub struct Round {
     /// The inputs, concatenated, without TLS.
     pub bytes: Vec<u8>,
-    /// How the input that was added last ended.
-    pub received: Received,
     pub reads: Vec<Read>,
 }
 
 impl Round {
-    /// Records the connection of the bytes that were added last.
-    pub fn admit(&mut self, connection: &Rc<SocketConnection>) {
+    /// Records the connection of the bytes that were added last, and how its input ended.
+    pub fn admit(&mut self, connection: &Rc<SocketConnection>, received: Received) {
         self.reads.push(Read {
             connection: Rc::clone(connection),
             end: self.bytes.len(),
-            received: self.received,
+            received,
             responses_end: 0,
         });
     }

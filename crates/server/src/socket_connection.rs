@@ -86,6 +86,8 @@ pub enum Next {
     Joined,
     /// Input is in the round; it is to be executed at once.
     Execute {
+        /// How the input ended.
+        received: Received,
         /// Whether more input waits, so that other connections come first afterwards.
         more: bool,
     },
@@ -175,6 +177,7 @@ impl SocketConnection {
         let all = 0..desk.out.len();
         desk.worker.moved(0, all.len());
         state.deliver(desk, all);
+        state.wake_for_rest(desk);
     }
 
     /// The purpose of the deadline from now on; `None` if the present one remains.
@@ -230,12 +233,15 @@ impl State {
         self.tired = self.machine.can_proceed();
     }
 
-    /// Sends a part of `desk.out` outside of the connection's task, and wakes the task if work is
-    /// left for it.
+    /// Sends a part of `desk.out`.
     pub fn deliver(&mut self, desk: &mut Desk, part: Range<usize>) {
         if self.send(desk, part).is_err() {
             self.machine.abort(&mut desk.worker);
         }
+    }
+
+    /// Wakes the connection's task if work is left for it after output was sent outside of it.
+    pub fn wake_for_rest(&self, desk: &Desk) {
         let machine = &self.machine;
         // Only the task can wait for the time of held output.
         let idle = self.output.is_sent()
@@ -334,19 +340,18 @@ impl State {
             }
             Some(tls) => tls.decrypt(bytes, &mut round.bytes),
         };
-        round.received = received;
-        let may_wait = length <= JOINING_BYTES_MAX
+        // Short input may wait for that of other connections, and more input wakes the task.
+        self.reading = length <= JOINING_BYTES_MAX
             && self.tls.is_none()
             && !desk.stopping
             && !self.deadline.is_expired()
             && self.machine.takes_requests()
             && self.socket.is_empty(cx);
-        // The task looks at the socket again after it, without being woken.
-        self.reading = true;
-        match may_wait {
+        match self.reading {
             true => Next::Joined,
-            // A full buffer means that more input waits.
             false => Next::Execute {
+                received,
+                // A full buffer means that more input waits.
                 more: length == desk.input.len(),
             },
         }

@@ -29,6 +29,7 @@ use crate::shared::Shared;
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
 use crate::socket_connection::{Next, SocketConnection};
+use crate::tls::Received;
 use crate::turns::Turns;
 
 /// Bytes read from a socket at once. One buffer serves all connections of a thread.
@@ -278,15 +279,15 @@ impl Thread {
             next = connection.state.borrow_mut().step(desk, &shared, cx);
             match next {
                 Next::Again => {}
-                Next::Execute { more } => {
-                    desk.round.admit(connection);
+                Next::Execute { received, more } => {
+                    desk.round.admit(connection, received);
                     self.execute_round(desk);
                     if more {
                         break;
                     }
                 }
                 Next::Joined => {
-                    desk.round.admit(connection);
+                    desk.round.admit(connection, Received::Plain);
                     connection.in_round.set(true);
                     break;
                 }
@@ -353,7 +354,6 @@ impl Thread {
             state.machine.receive(worker, &shared.rules, bytes, out);
             state.has_executed(worker, read.received);
             drop(state);
-            read.connection.in_round.set(false);
             (executed, read.responses_end) = (read.end, out.len());
             if out.len() >= ROUND_BYTES_MAX {
                 self.deliver(desk, &round.reads[sent..=at]);
@@ -373,7 +373,13 @@ impl Thread {
         for it in reads {
             let part = from..it.responses_end;
             from = part.end;
-            it.connection.state.borrow_mut().deliver(desk, part);
+            let mut state = it.connection.state.borrow_mut();
+            state.deliver(desk, part);
+            // A connection whose input was executed at once is in its task.
+            if it.connection.in_round.replace(false) {
+                state.wake_for_rest(desk);
+            }
+            drop(state);
             self.watch(&it.connection);
         }
         desk.out.clear();
