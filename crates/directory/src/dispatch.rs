@@ -33,6 +33,7 @@ use protocol::{
     CompareRequest, DecodeLimits, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl,
     Request, ResultCode, ResultKind, response,
 };
+use state::progress::Progress;
 use state::stop::{Refusal, Stop};
 use std::rc::Rc;
 use std::time::Instant;
@@ -170,20 +171,18 @@ fn begin_search(
     };
     context.divide_walks(true);
     if query.controls.follows() {
-        return match follow::begin(&call, context, query) {
-            Ok(follower) => {
+        return match follow::begin(&call, context, query)? {
+            Progress::Done(follower) => {
                 let subject = Rc::clone(subject);
                 Ok(Flow::Follow(Box::new(follower.acting_as(subject))))
             }
-            Err(stop) => begin_later(context, &call, stop, query, out),
+            Progress::Yield => begin_later(context, &call, query, out),
         };
     }
-    let mut cursor = match begin::search(context, &call, query, out) {
-        Ok(Some(cursor)) => cursor,
-        Ok(None) => return Ok(Flow::Done),
-        Err(stop) => {
-            return begin_later(context, &call, stop, query, out);
-        }
+    let mut cursor = match begin::search(context, &call, query, out)? {
+        Progress::Done(Some(cursor)) => cursor,
+        Progress::Done(None) => return Ok(Flow::Done),
+        Progress::Yield => return begin_later(context, &call, query, out),
     };
     cursor.walks = context.walks_for_later();
     if proxied {
@@ -197,13 +196,9 @@ fn begin_search(
 fn begin_later(
     context: &Context<'_>,
     call: &SearchCall<'_>,
-    stop: Stop,
     query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    if !stop.is_unfinished() {
-        return Err(stop);
-    }
     let later = later::begin_later(context, call, query, out)?;
     Ok(later.map_or(Flow::Done, Flow::More))
 }

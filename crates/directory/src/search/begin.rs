@@ -20,19 +20,20 @@ use crate::search::virtual_search::VirtualSearch;
 use crate::search::{extras, page, unindexed, virtual_search};
 use protocol::SearchRequest;
 use protocol::control::{MatchingEntryCountRequest, PagedResults};
+use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
-use state::{assertion, heavy, links};
+use state::{assertion, done, heavy, links};
 use store::EntryId;
 
 /// Begins a search and runs its first slice. Returns its cursor, or `None` if the search is
-/// finished.
+/// finished. Yields if the slice is over before the search has begun.
 pub(crate) fn search(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
     out: &mut Vec<u8>,
-) -> Result<Option<Box<Cursor>>, Stop> {
+) -> Result<Progress<Option<Box<Cursor>>>, Stop> {
     let (request, controls) = (query.request, query.controls);
     let catalog = context.catalog;
     let asked = controls.search.as_deref();
@@ -44,7 +45,7 @@ pub(crate) fn search(
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     require_virtual(context, call, query)?;
     let mut effort = Effort::of(call, query);
-    let areas = match areas_or_virtual(context, call, query, &mut effort)? {
+    let areas = match done!(areas_or_virtual(context, call, query, &mut effort)?) {
         Found::Areas(areas) => areas,
         Found::Virtual(nodes) => {
             let search = VirtualSearch {
@@ -54,14 +55,15 @@ pub(crate) fn search(
                 extras: extras.as_deref(),
             };
             virtual_search::answer(context, call, search, &nodes, out)?;
-            return Ok(None);
+            return Ok(Progress::Done(None));
         }
     };
     if let Some(asked) = asked.and_then(|it| it.subentries) {
         filter = extras::narrowed(catalog, filter, asked);
     }
     context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
-    links::follow(context, &mut filter, areas.iter().map(|it| &it.region))?;
+    let regions = areas.iter().map(|it| &it.region);
+    done!(links::follow(context, &mut filter, regions)?);
     let mut cursor = Cursor {
         id: query.message.id,
         whole_bytes_max: whole_bytes_max(filter.weight()),
@@ -87,15 +89,13 @@ pub(crate) fn search(
         buffer: call.scratch.take(),
     };
     if !begin_asked(context, call, query, &mut cursor, out)? {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     }
-    match step(context, call, &mut cursor, out)? {
-        Step::Parked => Ok(Some(Box::new(cursor))),
-        Step::Finished => {
-            call.give_back(cursor.buffer);
-            Ok(None)
-        }
+    if let Step::Finished = step(context, call, &mut cursor, out)? {
+        call.give_back(cursor.buffer);
+        return Ok(Progress::Done(None));
     }
+    Ok(Progress::Done(Some(Box::new(cursor))))
 }
 
 /// The filter of a request, resolved and narrowed to what the subject may search.

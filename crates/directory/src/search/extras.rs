@@ -5,7 +5,7 @@ use crate::account::usability;
 use crate::context::{Context, VisibleEntry};
 use crate::control::{SearchControls, position};
 use crate::search::count::Counting;
-use crate::search::dereference::{Follow, Progress};
+use crate::search::dereference::{Dereferencing, Follow};
 use crate::search::effective_rights::EffectiveRights;
 use crate::search::explain::Explaining;
 use crate::search::sort::state::Sorted;
@@ -13,8 +13,10 @@ use protocol::control::{Position, Subentries};
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 use state::catalog::Catalog;
+use state::done;
 use state::knowledge::class_filter;
 use state::matched_values::MatchedValues;
+use state::progress::Progress;
 use state::stop::Stop;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -27,7 +29,7 @@ pub(crate) struct Extras {
     /// Dereference: attributes whose values are followed.
     follow: Vec<Follow>,
     /// Progress of dereferencing the entry at which the last slice ended.
-    following: RefCell<Option<Box<Progress>>>,
+    following: RefCell<Option<Box<Dereferencing>>>,
     /// Whether each entry is returned with the state of its account.
     account_usability: bool,
     /// Effective rights to be returned with each entry.
@@ -111,26 +113,22 @@ impl Extras {
         }
     }
 
-    /// The controls of one entry.
+    /// The controls of one entry. Yields when the slice is over before all values are dereferenced.
     pub fn controls_of(
         &self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
-    ) -> Result<Vec<OwnedControl>, Stop> {
+    ) -> Result<Progress<Vec<OwnedControl>>, Stop> {
         let mut controls = Vec::new();
         if !self.follow.is_empty() {
             let mut progress = self.following.borrow_mut();
-            controls.extend(Follow::response(
-                context,
-                entry,
-                &self.follow,
-                &mut progress,
-            )?);
+            let response = Follow::response(context, entry, &self.follow, &mut progress)?;
+            controls.extend(done!(response));
         }
         if self.account_usability {
             controls.extend(usability::response(context, entry)?);
         }
-        Ok(controls)
+        Ok(Progress::Done(controls))
     }
 }
 

@@ -1,16 +1,15 @@
 //! Repeats a part of a search in its next slice, because a walk over groups is unfinished: the
 //! whole request, or the entry being tested.
 
-use crate::context::{Context, VisibleEntry};
+use crate::context::Context;
 use crate::search::area::Areas;
 use crate::search::call::{Query, SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::park;
 use crate::search::limits;
-use crate::search::offer::is_wanted;
 use state::projection::Projection;
 use state::stop::Stop;
-use store::{EntryId, Region};
+use store::EntryId;
 
 /// The cursor of a search that begins again in its next slice, because the walks over groups that
 /// it call are unfinished. `None` if its time limit has ended it.
@@ -56,42 +55,10 @@ pub(crate) fn begin_later(
     Ok(Some(cursor))
 }
 
-/// Whether a sorted search wants an entry with this candidate id; `None` if the next slice has to
-/// decide.
-pub(crate) fn wants(
-    context: &Context<'_>,
-    cursor: &mut Cursor,
-    region: &Region,
-    (id, entry): (EntryId, &VisibleEntry<'_, '_>),
-) -> Result<Option<bool>, Stop> {
-    if !context.in_region(entry, region)? {
-        return Ok(Some(false));
-    }
-    match is_wanted(context, cursor, region.base, entry) {
-        Ok(wanted) => Ok(Some(wanted)),
-        Err(stop) => leave(context, cursor, id, stop).map(|()| None),
-    }
-}
-
-/// Leaves an entry to the next slice if its walks over groups are unfinished; passes on other
-/// errors.
+/// Leaves an entry to the next slice, because the slice ended inside it.
 #[cold]
-pub(crate) fn step_back(
-    context: &Context<'_>,
-    cursor: &mut Cursor,
-    id: EntryId,
-    stop: Stop,
-) -> Result<bool, Stop> {
-    leave(context, cursor, id, stop)?;
-    cursor.after = EntryId(id.0 - 1);
-    Ok(true)
-}
-
-fn leave(context: &Context<'_>, cursor: &mut Cursor, id: EntryId, stop: Stop) -> Result<(), Stop> {
-    if !stop.is_unfinished() {
-        return Err(stop);
-    }
+pub(crate) fn step_back(context: &Context<'_>, cursor: &mut Cursor, id: EntryId) {
     context.leave_unfinished(id);
     cursor.limits.examined -= 1;
-    Ok(())
+    cursor.after = EntryId(id.0 - 1);
 }

@@ -9,7 +9,9 @@ use crate::search::large;
 use crate::search::large::{Gone, Large};
 use protocol::response;
 use schema::Truth;
+use state::done;
 use state::matched_values::MatchedValues;
+use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;
 
@@ -20,7 +22,7 @@ pub(crate) fn is_wanted(
     cursor: &mut Cursor,
     base: EntryId,
     entry: &VisibleEntry<'_, '_>,
-) -> Result<bool, Stop> {
+) -> Result<Progress<bool>, Stop> {
     let catalog = context.catalog;
     let of_other_kind =
         (catalog.has_referrals && !cursor.manage_dsa_it && entry.has_class("referral"))
@@ -31,28 +33,29 @@ pub(crate) fn is_wanted(
             || (cursor.hides_subentries && entry.has_class("subentry"));
     let filter = &cursor.filter;
     let wanted = !of_other_kind
-        && match entry.is_longer_than(cursor.whole_bytes_max) {
-            false => entry.evaluate(filter, &mut cursor.buffer)? == Truth::True,
-            true => context.evaluate_paced(filter, entry, &mut cursor.buffer)? == Truth::True,
-        };
+        && Truth::True
+            == done!(match entry.is_longer_than(cursor.whole_bytes_max) {
+                false => entry.evaluate_sliced(filter, &mut cursor.buffer)?,
+                true => context.evaluate_paced(filter, entry, &mut cursor.buffer)?,
+            });
     if let Some(explaining) = cursor.explaining() {
         explaining.tested += 1;
     }
-    Ok(wanted)
+    Ok(Progress::Done(wanted))
 }
 
 /// Appends an entry to the output, or begins one that is sent in parts; no other entry can be sent
-/// before its end.
+/// before its end. Yields, and appends nothing, if the slice is over before the entry is complete.
 pub(crate) fn send(
     context: &Context<'_>,
     cursor: &mut Cursor,
     entry: &VisibleEntry<'_, '_>,
     out: &mut Vec<u8>,
-) -> Result<(), Stop> {
+) -> Result<Progress<()>, Stop> {
     if entry.has_links() || context.catalog.has_dynamic_groups {
-        cursor.large = begin_large(context, cursor, entry)?;
+        cursor.large = done!(begin_large(context, cursor, entry)?);
         if cursor.large.is_some() {
-            return Ok(());
+            return Ok(Progress::Done(()));
         }
     }
     let catalog = context.catalog;
@@ -62,7 +65,7 @@ pub(crate) fn send(
     match &mut cursor.extras {
         None => {
             let written = cursor.projection.write(catalog, entry, None, out);
-            whole(written, mark.start(), out)?;
+            done!(whole(written, mark.start(), out)?);
             response::finish_search_entry(out, mark, &[]);
         }
         Some(extras) if extras.counting.is_some() || extras.explaining.is_some() => {
@@ -74,26 +77,31 @@ pub(crate) fn send(
                 explaining.matched += 1;
                 cursor.sent += 1;
             }
-            return Ok(());
+            return Ok(Progress::Done(()));
         }
         Some(extras) => {
             let matched = extras.matched.as_ref();
             let written = cursor.projection.write(catalog, entry, matched, out);
-            whole(written, mark.start(), out)?;
+            done!(whole(written, mark.start(), out)?);
             extras.write_rights(context, entry, out);
-            let controls = whole(extras.controls_of(context, entry), mark.start(), out)?;
+            let controls = extras.controls_of(context, entry);
+            let controls = done!(whole(controls, mark.start(), out)?);
             response::finish_search_entry(out, mark, &controls);
         }
     }
     cursor.sent += 1;
     context.count_entry();
-    Ok(())
+    Ok(Progress::Done(()))
 }
 
-/// Passes `written` on; after an error, first removes the incomplete entry from the output.
+/// Passes `written` on; unless it is done, first removes the incomplete entry from the output.
 #[inline(always)]
-fn whole<T>(written: Result<T, Stop>, start: usize, out: &mut Vec<u8>) -> Result<T, Stop> {
-    if written.is_err() {
+fn whole<T>(
+    written: Result<Progress<T>, Stop>,
+    start: usize,
+    out: &mut Vec<u8>,
+) -> Result<Progress<T>, Stop> {
+    if !matches!(written, Ok(Progress::Done(_))) {
         out.truncate(start);
     }
     written
@@ -104,21 +112,22 @@ fn begin_large(
     context: &Context<'_>,
     cursor: &Cursor,
     entry: &VisibleEntry<'_, '_>,
-) -> Result<Option<Box<Large>>, Stop> {
+) -> Result<Progress<Option<Box<Large>>>, Stop> {
     let extras = cursor.extras.as_ref();
     let sends_values = |it: &Extras| it.counting.is_none() && it.explaining.is_none();
     if !extras.is_none_or(|it| sends_values(it)) {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     }
     let wanted = (&cursor.projection, matched(cursor));
-    let Some(mut large) = large::selected(context.spools(), entry, cursor.id, wanted)? else {
-        return Ok(None);
+    let large = large::selected(context.spools(), entry, cursor.id, wanted)?;
+    let Some(mut large) = done!(large) else {
+        return Ok(Progress::Done(None));
     };
     if let Some(extras) = extras {
         extras.write_rights(context, entry, &mut large.attributes);
-        large.controls = extras.controls_of(context, entry)?;
+        large.controls = done!(extras.controls_of(context, entry)?);
     }
-    Ok(Some(large))
+    Ok(Progress::Done(Some(large)))
 }
 
 /// Continues the large entry of a search for one slice. `None` when it was sent or deleted, so that

@@ -12,8 +12,9 @@ use crate::search::limits::End;
 use crate::search::offer::{continue_large, is_wanted, send};
 use crate::search::slice::Slice;
 use crate::search::{cost, end, reference, sort, unindexed};
-use state::referral;
+use state::progress::Progress;
 use state::stop::Stop;
+use state::{done, referral};
 use store::EntryId;
 
 /// Runs one slice of a search.
@@ -121,10 +122,13 @@ fn run(
                 uncount_hidden(context, cursor, &entry)?;
                 continue;
             }
-            match offer(context, cursor, &area, &entry, out) {
-                Ok(None) => slice_over = cursor.large.is_some() || context.is_tired(),
-                Ok(Some(end)) => return Ok(ended_before(cursor, met.id, end)),
-                Err(stop) => slice_over = step_back(context, cursor, met.id, stop)?,
+            match offer(context, cursor, &area, &entry, out)? {
+                Progress::Done(None) => slice_over = cursor.large.is_some() || context.is_tired(),
+                Progress::Done(Some(end)) => return Ok(ended_before(cursor, met.id, end)),
+                Progress::Yield => {
+                    step_back(context, cursor, met.id);
+                    slice_over = true;
+                }
             }
             if slice_over {
                 break;
@@ -157,29 +161,29 @@ fn offer(
     area: &Area,
     entry: &VisibleEntry<'_, '_>,
     out: &mut Vec<u8>,
-) -> Result<Option<End>, Stop> {
+) -> Result<Progress<Option<End>>, Stop> {
     if area.kind == AreaKind::References {
         let is_reference = entry.has_class("referral") && entry.id != area.region.base;
         if is_reference && end::is_page_full(cursor) {
-            return Ok(Some(End::PageFull));
+            return Ok(Progress::Done(Some(End::PageFull)));
         }
         if is_reference {
             reference::write_reference(entry, cursor.id, area.region.scope, out)?;
             context.count_reference();
         }
-        return Ok(None);
+        return Ok(Progress::Done(None));
     }
-    if !is_wanted(context, cursor, area.region.base, entry)? {
-        return Ok(None);
+    if !done!(is_wanted(context, cursor, area.region.base, entry)?) {
+        return Ok(Progress::Done(None));
     }
     if let Some(end) = size_limit(cursor).or_else(|| paged_limit(cursor)) {
-        return Ok(Some(end));
+        return Ok(Progress::Done(Some(end)));
     }
     if end::is_page_full(cursor) {
-        return Ok(Some(End::PageFull));
+        return Ok(Progress::Done(Some(End::PageFull)));
     }
-    send(context, cursor, entry, out)?;
-    Ok(None)
+    done!(send(context, cursor, entry, out)?);
+    Ok(Progress::Done(None))
 }
 
 /// The candidates of an area; `None` if the search has to wait for its turn first.

@@ -6,6 +6,7 @@ use crate::search::call::SearchCall;
 use crate::search::large::Gone;
 use crate::search::slice::Slice;
 use protocol::ResultCode;
+use state::progress::Progress;
 use state::stop::Stop;
 
 impl Follower {
@@ -20,7 +21,7 @@ impl Follower {
             return Ok(followed);
         }
         if !self.asked.schema.is_same(&context.catalog.schema)
-            && !self.resolve_again(context, call)?
+            && let Progress::Yield = self.resolve_again(context, call)?
         {
             return Ok(Followed::More);
         }

@@ -8,6 +8,8 @@ use crate::search::offer::{is_wanted, send};
 use crate::search::sort::kept::TooMany;
 use crate::search::sort::pages;
 use crate::search::sort::state::{Ended, Goal, Sorted};
+use state::done;
+use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;
 
@@ -28,29 +30,29 @@ impl Sorted {
         }
     }
 
-    /// Delivers the next key in order: adds it to the list, or sends its entry. If this stops
-    /// because the slice is over, the next slice delivers the key again.
+    /// Delivers the next key in order: adds it to the list, or sends its entry. If this yields, the
+    /// next slice delivers the key again.
     pub fn deliver(
         &mut self,
         context: &Context<'_>,
         cursor: &mut Cursor,
         key: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Option<Ended>, Stop> {
+    ) -> Result<Progress<Option<Ended>>, Stop> {
         if let Some(listing) = &mut self.listing {
             listing.append(key)?;
-            return Ok(None);
+            return Ok(Progress::Done(None));
         }
         let is_full = |page: &pages::Page| cursor.sent >= u64::from(page.size);
         if matches!(&self.goal, Goal::Page(page) if is_full(page)) {
             let limit = self.limit(cursor).map(Ended::Limit);
-            return Ok(Some(limit.unwrap_or(Ended::PageFull)));
+            return Ok(Progress::Done(Some(limit.unwrap_or(Ended::PageFull))));
         }
-        let end = self.offer(context, cursor, self.order.id_of(key), out)?;
+        let end = done!(self.offer(context, cursor, self.order.id_of(key), out)?);
         if let Goal::Page(page) = &mut self.goal {
             page.after = key.into();
         }
-        Ok(end.map(Ended::Limit))
+        Ok(Progress::Done(end.map(Ended::Limit)))
     }
 
     /// Sends an entry that matched when it was tested, or begins one that is sent in parts.
@@ -60,26 +62,26 @@ impl Sorted {
         cursor: &mut Cursor,
         id: EntryId,
         out: &mut Vec<u8>,
-    ) -> Result<Option<End>, Stop> {
+    ) -> Result<Progress<Option<End>>, Stop> {
         let Some(entry) = context.reached(id)? else {
-            return Ok(None);
+            return Ok(Progress::Done(None));
         };
         if context.version() != self.version {
             // The directory has changed since, so the entry is tested again.
             let mut wanted = false;
             for region in &self.regions {
                 wanted |= context.in_region(&entry, region)?
-                    && is_wanted(context, cursor, region.base, &entry)?;
+                    && done!(is_wanted(context, cursor, region.base, &entry)?);
             }
             if !wanted {
-                return Ok(None);
+                return Ok(Progress::Done(None));
             }
         }
         if let Some(end) = self.limit(cursor) {
-            return Ok(Some(end));
+            return Ok(Progress::Done(Some(end)));
         }
-        send(context, cursor, &entry, out)?;
-        Ok(None)
+        done!(send(context, cursor, &entry, out)?);
+        Ok(Progress::Done(None))
     }
 
     /// The limit on entries, or on those of all pages; `None` if neither is reached.
@@ -90,14 +92,4 @@ impl Sorted {
         };
         size_limit(cursor).or_else(paged)
     }
-}
-
-/// Leaves an entry to the next slice if it is unfinished; passes on other errors.
-#[cold]
-pub(crate) fn leave_for_later(context: &Context<'_>, id: EntryId, stop: Stop) -> Result<(), Stop> {
-    if !stop.is_unfinished() {
-        return Err(stop);
-    }
-    context.leave_unfinished(id);
-    Ok(())
 }

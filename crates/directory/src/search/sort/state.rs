@@ -67,7 +67,7 @@ pub(crate) struct Collect {
 }
 
 /// Result of one slice of a phase.
-pub(crate) enum Progress {
+pub(crate) enum PhaseStep {
     Done,
     /// This phase comes next.
     Then(Phase),

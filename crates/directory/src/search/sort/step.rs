@@ -1,21 +1,21 @@
 //! Runs slices of a sorted search.
 
-use crate::context::Context;
+use crate::context::{Context, VisibleEntry};
 use crate::search::area::{Area, AreaKind};
 use crate::search::call::{SearchCall, Step};
 use crate::search::cursor::Cursor;
 use crate::search::end::{candidate_limit, park, write_done};
-use crate::search::later::wants;
+use crate::search::offer::is_wanted;
 use crate::search::slice::Slice;
-use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::key::{Order, Unsorted};
 use crate::search::sort::outcome::Failure;
-use crate::search::sort::state::{Collect, Ended, Goal, Phase, Progress, Sorted};
+use crate::search::sort::state::{Collect, Ended, Goal, Phase, PhaseStep, Sorted};
 use crate::search::sort::{outcome, walk};
 use crate::search::view::NoView;
 use crate::search::{limits, page, unindexed};
 use protocol::ResultCode;
 use spool::list::{Merge, Sorter};
+use state::progress::Progress;
 use state::stop::Stop;
 use store::{Candidates, EntryId, Region};
 
@@ -51,16 +51,16 @@ pub(crate) fn step(
             Phase::Show(it) => sorted.send_part(context, cursor, it, &slice, out)?,
         };
         match progress {
-            Progress::Done => {}
-            Progress::Then(phase) => sorted.phases.push_front(phase),
-            Progress::Paused(phase) => {
+            PhaseStep::Done => {}
+            PhaseStep::Then(phase) => sorted.phases.push_front(phase),
+            PhaseStep::Paused(phase) => {
                 cursor.slice_ends(call.lent.clock);
                 sorted.phases.push_front(phase);
                 sorted.count_memory()?;
                 cursor.extras.get_or_insert_default().sorted = Some(sorted);
                 return park(call, cursor, out).map(Some);
             }
-            Progress::Ended(ended) => {
+            PhaseStep::Ended(ended) => {
                 cursor.slice_ends(call.lent.clock);
                 return sorted.end(context, call, cursor, ended, out);
             }
@@ -110,13 +110,13 @@ impl Sorted {
         cursor: &mut Cursor,
         mut it: Collect,
         slice: &mut Slice,
-    ) -> Result<Progress, Stop> {
+    ) -> Result<PhaseStep, Stop> {
         while let Some(region) = self.regions.get(it.region).copied() {
             if slice.is_over() {
-                return Ok(Progress::Paused(Phase::Collect(it)));
+                return Ok(PhaseStep::Paused(Phase::Collect(it)));
             }
             let Some(candidates) = it.candidates(context, call, cursor, &region)? else {
-                return Ok(Progress::Paused(Phase::Collect(it)));
+                return Ok(PhaseStep::Paused(Phase::Collect(it)));
             };
             let mut over = false;
             for met in context.met(&candidates, it.after)? {
@@ -124,7 +124,7 @@ impl Sorted {
                 let counts =
                     cursor.limits.candidates_max == 0 || !context.hides(met.entry.as_ref())?;
                 if let Some(end) = candidate_limit(cursor).filter(|_| counts) {
-                    return Ok(Progress::Ended(Ended::Limit(end)));
+                    return Ok(PhaseStep::Ended(Ended::Limit(end)));
                 }
                 if slice.is_over() {
                     over = true;
@@ -136,10 +136,12 @@ impl Sorted {
                     continue;
                 };
                 cursor.limits.examined += u64::from(counts);
-                match wants(context, cursor, &region, (met.id, &entry))? {
-                    Some(true) => {}
-                    Some(false) => continue,
-                    None => {
+                match wants(context, cursor, &region, &entry)? {
+                    Progress::Done(true) => {}
+                    Progress::Done(false) => continue,
+                    Progress::Yield => {
+                        context.leave_unfinished(met.id);
+                        cursor.limits.examined -= 1;
                         (it.after, over) = (EntryId(met.id.0 - 1), true);
                         break;
                     }
@@ -147,7 +149,7 @@ impl Sorted {
                 let key = self.order.key_of_entry(&entry, &mut self.scratch)?;
                 let meant = !it.absent_only || self.order.first_value(&key).is_none();
                 if meant && self.is_due(&key) && !self.take(key)? {
-                    return Ok(Progress::Ended(Ended::TooMany));
+                    return Ok(PhaseStep::Ended(Ended::TooMany));
                 }
                 if context.is_tired() {
                     over = true;
@@ -156,13 +158,13 @@ impl Sorted {
             }
             if over {
                 it.candidates = Some(candidates);
-                return Ok(Progress::Paused(Phase::Collect(it)));
+                return Ok(PhaseStep::Paused(Phase::Collect(it)));
             }
             slice.turn();
             it.region += 1;
             it.after = EntryId(0);
         }
-        Ok(Progress::Then(match self.sorter.take() {
+        Ok(PhaseStep::Then(match self.sorter.take() {
             Some(sorter) => Phase::Merge(sorter.merge()?),
             None => Phase::Send(self.kept.take().into_iter()),
         }))
@@ -175,22 +177,22 @@ impl Sorted {
         mut keys: std::vec::IntoIter<Box<[u8]>>,
         slice: &Slice,
         out: &mut Vec<u8>,
-    ) -> Result<Progress, Stop> {
+    ) -> Result<PhaseStep, Stop> {
         while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
             let Some(key) = keys.as_slice().first() else {
-                return Ok(Progress::Done);
+                return Ok(PhaseStep::Done);
             };
             let id = self.order.id_of(key);
-            match self.deliver(context, cursor, key, out) {
-                Ok(None) => drop(keys.next()),
-                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
-                Err(stop) => {
-                    leave_for_later(context, id, stop)?;
+            match self.deliver(context, cursor, key, out)? {
+                Progress::Done(None) => drop(keys.next()),
+                Progress::Done(Some(ended)) => return Ok(PhaseStep::Ended(ended)),
+                Progress::Yield => {
+                    context.leave_unfinished(id);
                     break;
                 }
             }
         }
-        Ok(Progress::Paused(Phase::Send(keys)))
+        Ok(PhaseStep::Paused(Phase::Send(keys)))
     }
 
     /// Delivers the collected keys until the slice ends.
@@ -201,22 +203,22 @@ impl Sorted {
         mut keys: Merge,
         slice: &mut Slice,
         out: &mut Vec<u8>,
-    ) -> Result<Progress, Stop> {
+    ) -> Result<PhaseStep, Stop> {
         while slice.step(out) && cursor.large.is_none() && !context.is_tired() {
             let Some(key) = keys.first() else {
-                return Ok(Progress::Done);
+                return Ok(PhaseStep::Done);
             };
             let id = self.order.id_of(key);
-            match self.deliver(context, cursor, key, out) {
-                Ok(None) => keys.advance()?,
-                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
-                Err(stop) => {
-                    leave_for_later(context, id, stop)?;
+            match self.deliver(context, cursor, key, out)? {
+                Progress::Done(None) => keys.advance()?,
+                Progress::Done(Some(ended)) => return Ok(PhaseStep::Ended(ended)),
+                Progress::Yield => {
+                    context.leave_unfinished(id);
                     break;
                 }
             }
         }
-        Ok(Progress::Paused(Phase::Merge(keys)))
+        Ok(PhaseStep::Paused(Phase::Merge(keys)))
     }
 
     fn end(
@@ -260,6 +262,19 @@ impl Sorted {
             }
         }
         Ok(Some(Step::Finished))
+    }
+}
+
+/// Whether a sorted search wants an entry.
+fn wants(
+    context: &Context<'_>,
+    cursor: &mut Cursor,
+    region: &Region,
+    entry: &VisibleEntry<'_, '_>,
+) -> Result<Progress<bool>, Stop> {
+    match context.in_region(entry, region)? {
+        true => is_wanted(context, cursor, region.base, entry),
+        false => Ok(Progress::Done(false)),
     }
 }
 

@@ -6,12 +6,13 @@ use crate::search::cursor::Cursor;
 use crate::search::end::candidate_limit;
 use crate::search::offer::is_wanted;
 use crate::search::slice::Slice;
-use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::kept::TooMany;
-use crate::search::sort::state::{Ended, Goal, Phase, Progress, Sorted, Walk};
+use crate::search::sort::state::{Ended, Goal, Phase, PhaseStep, Sorted, Walk};
 use crate::search::unindexed;
 use protocol::ResultCode;
 use schema::AttributeNumber;
+use state::done;
+use state::progress::Progress;
 use state::stop::Stop;
 use store::{EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
@@ -135,9 +136,9 @@ pub(crate) fn walk(
     mut it: Walk,
     slice: &mut Slice,
     out: &mut Vec<u8>,
-) -> Result<Progress, Stop> {
+) -> Result<PhaseStep, Stop> {
     if !it.gather(context, sorted)? {
-        return Ok(Progress::Paused(Phase::Walk(it)));
+        return Ok(PhaseStep::Paused(Phase::Walk(it)));
     }
     let start = match (&it.id, &it.start) {
         (Some(id), _) => OrderStart::Behind(&it.form, *id),
@@ -150,23 +151,23 @@ pub(crate) fn walk(
         if row.form != it.form {
             match flush(context, cursor, sorted, out)? {
                 Flushed::All => {}
-                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Ended(ended) => return Ok(PhaseStep::Ended(ended)),
                 Flushed::Begun(rest) => {
                     sorted.phases.push_front(Phase::Walk(it));
-                    return Ok(Progress::Paused(Phase::Send(rest)));
+                    return Ok(PhaseStep::Paused(Phase::Send(rest)));
                 }
             }
         }
         if slice.is_full(out) || slice.is_over() || context.is_tired() {
-            return Ok(Progress::Paused(Phase::Walk(it)));
+            return Ok(PhaseStep::Paused(Phase::Walk(it)));
         }
         let counts = counts(context, cursor, row.id)?;
         if let Some(end) = candidate_limit(cursor).filter(|_| counts) {
-            return Ok(Progress::Ended(Ended::Limit(end)));
+            return Ok(PhaseStep::Ended(Ended::Limit(end)));
         }
         slice.turn();
-        let Some(key) = look(context, cursor, sorted, (&it, counts), row)? else {
-            return Ok(Progress::Paused(Phase::Walk(it)));
+        let Progress::Done(key) = look(context, cursor, sorted, (&it, counts), row)? else {
+            return Ok(PhaseStep::Paused(Phase::Walk(it)));
         };
         it.pass(row);
         let Some(key) = key else {
@@ -176,20 +177,20 @@ pub(crate) fn walk(
             // No later row can sort before this key.
             match send_all(context, cursor, sorted, vec![key].into_iter(), out)? {
                 Flushed::All => {}
-                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Ended(ended) => return Ok(PhaseStep::Ended(ended)),
                 Flushed::Begun(rest) => {
                     sorted.phases.push_front(Phase::Walk(it));
-                    return Ok(Progress::Paused(Phase::Send(rest)));
+                    return Ok(PhaseStep::Paused(Phase::Send(rest)));
                 }
             }
         } else if sorted.kept.push(key) == Err(TooMany) {
-            return Ok(Progress::Ended(Ended::TooMany));
+            return Ok(PhaseStep::Ended(Ended::TooMany));
         }
     }
     Ok(match flush(context, cursor, sorted, out)? {
-        Flushed::All => Progress::Done,
-        Flushed::Ended(ended) => Progress::Ended(ended),
-        Flushed::Begun(rest) => Progress::Paused(Phase::Send(rest)),
+        Flushed::All => PhaseStep::Done,
+        Flushed::Ended(ended) => PhaseStep::Ended(ended),
+        Flushed::Begun(rest) => PhaseStep::Paused(Phase::Send(rest)),
     })
 }
 
@@ -199,28 +200,26 @@ fn counts(context: &Context<'_>, cursor: &Cursor, id: EntryId) -> Result<bool, S
     Ok(!is_limited || context.entry(id)?.is_some())
 }
 
-/// The key of the next row's entry, with an inner `None` if the search does not want it. The outer
-/// `None` means that the slice is over and the next one begins with this row.
+/// The key of the next row's entry; `None` if the search does not want it. Yields if the slice is
+/// over and the next one begins with this row.
 fn look(
     context: &Context<'_>,
     cursor: &mut Cursor,
     sorted: &mut Sorted,
     (it, counts): (&Walk, bool),
     row: OrderRow<'_>,
-) -> Result<Option<Option<Box<[u8]>>>, Stop> {
+) -> Result<Progress<Option<Box<[u8]>>>, Stop> {
     let candidates = it.candidates.as_ref();
     if candidates.is_some_and(|all| !all.contains(row.id)) {
-        return Ok(Some(None));
+        return Ok(Progress::Done(None));
     }
     cursor.limits.examined += u64::from(counts);
-    match key_of(context, cursor, sorted, row) {
-        Ok(key) => Ok(Some(key)),
-        Err(stop) => {
-            leave_for_later(context, row.id, stop)?;
-            cursor.limits.examined -= u64::from(counts);
-            Ok(None)
-        }
+    let key = key_of(context, cursor, sorted, row)?;
+    if let Progress::Yield = key {
+        context.leave_unfinished(row.id);
+        cursor.limits.examined -= u64::from(counts);
     }
+    Ok(key)
 }
 
 /// The key of a row's entry; `None` if the search does not want the entry at this row.
@@ -229,25 +228,27 @@ fn key_of(
     cursor: &mut Cursor,
     sorted: &mut Sorted,
     row: OrderRow<'_>,
-) -> Result<Option<Box<[u8]>>, Stop> {
+) -> Result<Progress<Option<Box<[u8]>>>, Stop> {
     let Some(entry) = context.reached(row.id)? else {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     };
     let region = sorted.regions[0];
-    if !context.in_region(&entry, &region)? || !is_wanted(context, cursor, region.base, &entry)? {
-        return Ok(None);
+    if !context.in_region(&entry, &region)?
+        || !done!(is_wanted(context, cursor, region.base, &entry)?)
+    {
+        return Ok(Progress::Done(None));
     }
     // An entry with several values is sorted by the least.
     cursor.buffer.clear();
     match sorted.order.first_of(&entry, &mut sorted.scratch)? {
         Some(least) => order_form(least, &mut cursor.buffer),
-        None => return Ok(None),
+        None => return Ok(Progress::Done(None)),
     }
     if cursor.buffer != row.form {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     }
     let key = sorted.order.key_of_entry(&entry, &mut sorted.scratch)?;
-    Ok(sorted.is_due(&key).then_some(key))
+    Ok(Progress::Done(sorted.is_due(&key).then_some(key)))
 }
 
 /// Delivers the entries whose rows have one form.
@@ -274,11 +275,11 @@ fn send_all(
 ) -> Result<Flushed, Stop> {
     while let Some(key) = keys.as_slice().first() {
         let id = sorted.order.id_of(key);
-        match sorted.deliver(context, cursor, key, out) {
-            Ok(None) => drop(keys.next()),
-            Ok(Some(ended)) => return Ok(Flushed::Ended(ended)),
-            Err(stop) => {
-                leave_for_later(context, id, stop)?;
+        match sorted.deliver(context, cursor, key, out)? {
+            Progress::Done(None) => drop(keys.next()),
+            Progress::Done(Some(ended)) => return Ok(Flushed::Ended(ended)),
+            Progress::Yield => {
+                context.leave_unfinished(id);
                 return Ok(Flushed::Begun(keys));
             }
         }
