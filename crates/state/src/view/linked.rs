@@ -104,7 +104,7 @@ impl VisibleEntry<'_, '_> {
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Progress<Option<bool>>, Stop> {
-        let Some(set) = self.linked_set(number).ok().flatten() else {
+        let Some(set) = self.linked_set(number)? else {
             return Ok(Progress::Done(None));
         };
         let mut some = false;

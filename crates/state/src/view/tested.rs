@@ -91,6 +91,30 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
         let groups = done!(view.groups_of(self.id, reach)?);
         Ok(Progress::Done(groups.iter().any(|it| it.id == target)))
     }
+
+    /// Whether the entry is a member of a group by its links. `None` if its own name, which the
+    /// group may hold as a text, cannot be resolved.
+    fn is_linked_by(&self, group: &Membership) -> Result<Option<bool>, Stop> {
+        let snapshot = self.view.snapshot;
+        // Reads the current set: all members may have been replaced since the search began.
+        let Some(set) = snapshot.linked_set(EntryId(group.group), group.number)? else {
+            return Ok(Some(false));
+        };
+        if snapshot.has_member(set.set, self.id)? {
+            return Ok(Some(true));
+        }
+        // The set may hold the entry's name as a text, if the entry moved to that name with its
+        // superior.
+        let spelled = self.spelled_name()?;
+        let Ok(name) = self.view.catalog.schema.resolve_name(&spelled) else {
+            return Ok(None);
+        };
+        let text = snapshot.text_id(name.bytes())?;
+        Ok(Some(match text {
+            Some(text) => snapshot.has_member(set.set, text)?,
+            None => false,
+        }))
+    }
 }
 
 impl<'t, 'c, 'a> Tested<'t, 'c, 'a> {
@@ -155,6 +179,29 @@ impl<'t, 'c, 'a> Tested<'t, 'c, 'a> {
         }
     }
 
+    /// Like [`ValueSource::equal_value`], for an entry with links.
+    #[inline(never)]
+    fn equal_linked(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        match self.read(self.entry.linked_set(number))? {
+            Some(set) => self.read(self.entry.has_linked(&set, normal)),
+            None => self.any_value(number, test),
+        }
+    }
+
+    #[inline(never)]
+    fn any_lent(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        self.read(self.entry.any_lent(number, test)).flatten()
+    }
+
     #[inline(never)]
     fn any_linked(
         &self,
@@ -178,10 +225,10 @@ impl ValueSource for Tested<'_, '_, '_> {
         }
         match entry.row.any_value(number, test) {
             None if entry.has_links() => match self.any_linked(number, test) {
-                None if entry.view.catalog.has_collective => entry.any_lent(number, test),
+                None if entry.view.catalog.has_collective => self.any_lent(number, test),
                 linked => linked,
             },
-            None if entry.view.catalog.has_collective => entry.any_lent(number, test),
+            None if entry.view.catalog.has_collective => self.any_lent(number, test),
             stored => stored,
         }
     }
@@ -193,16 +240,14 @@ impl ValueSource for Tested<'_, '_, '_> {
         normal: &[u8],
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        if self.entry.has_links()
-            && let Ok(Some(set)) = self.entry.linked_set(number)
-        {
-            return self.entry.has_linked(&set, normal).ok();
+        match self.entry.has_links() {
+            true => self.equal_linked(number, normal, test),
+            false => self.any_value(number, test),
         }
-        self.any_value(number, test)
     }
 
     fn finds_values(&self, number: AttributeNumber) -> bool {
-        self.entry.has_links() && matches!(self.entry.linked_set(number), Ok(Some(_)))
+        self.entry.has_links() && matches!(self.read(self.entry.linked_set(number)), Some(Some(_)))
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
@@ -211,7 +256,7 @@ impl ValueSource for Tested<'_, '_, '_> {
 
     fn spelled_name(&self) -> Option<String> {
         let mut spelled = Vec::with_capacity(64);
-        self.entry.write_name(&mut spelled).ok()?;
+        self.read(self.entry.write_name(&mut spelled))?;
         String::from_utf8(spelled).ok()
     }
 
@@ -220,21 +265,7 @@ impl ValueSource for Tested<'_, '_, '_> {
     }
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
-        let snapshot = self.entry.view.snapshot;
-        // Reads the current set: all members may have been replaced since the search began.
-        match snapshot
-            .linked_set(EntryId(group.group), group.number)
-            .ok()?
-        {
-            Some(set) if snapshot.has_member(set.set, self.entry.id).ok()? => Some(true),
-            // The set may hold the entry's name as a text, if the entry moved to that name with its
-            // superior.
-            Some(set) => {
-                let text = snapshot.text_id(self.entry.name()?.bytes()).ok()?;
-                text.map_or(Some(false), |it| snapshot.has_member(set.set, it).ok())
-            }
-            None => Some(false),
-        }
+        self.read(self.entry.is_linked_by(group)).flatten()
     }
 
     fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
