@@ -11,35 +11,35 @@ use crate::account::verdict::{BindControls, Verdict};
 use crate::account::{authentication, must_change, new_password, passwords, subject_limits};
 use crate::bundle::Bundle;
 use crate::call::Call;
-use crate::context::{Context, Walks};
-use crate::control::{Controls, position, proxy};
+use crate::context::Context;
+use crate::control::{Controls, position};
 use crate::flow::Flow;
+use crate::operation::acting::acting_subject;
 use crate::operation::{
-    bind, bulk_update, compaction, compare, dynamic, extended, follow, password_modify, reload,
+    bind, bulk_update, compaction, compare, dynamic, extended, password_modify, reload,
     transaction, update,
 };
 use crate::operations_log::clip;
 use crate::pace::Pace;
 use crate::reply::Reply;
-use crate::search::call::Query;
-use crate::search::group_walk_limits::GroupWalkLimits;
-
-use crate::search::call::{SearchCall, Step};
-use crate::search::{begin, later, run};
+use crate::search::begin;
+use crate::search::call::{Query, SearchCall};
 use crate::session::Session;
-use policy::{Limits, Subject, Whose};
+use policy::Subject;
 use protocol::control::SessionTracking;
 use protocol::{
-    CompareRequest, DecodeLimits, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl,
-    Request, ResultCode, ResultKind, response,
+    CompareRequest, ExtendedRequest, LdapResult, Message, MessageId, OwnedControl, Request,
+    ResultCode, ResultKind, response,
 };
-use state::progress::Progress;
-use state::stop::{Refusal, Stop};
+use state::stop::Stop;
 use std::rc::Rc;
 use std::time::Instant;
 
 /// Maximum number of session tracking controls logged per second, for all clients together.
 static TRACKED_SESSIONS: Pace = Pace::new(10);
+
+pub(crate) use crate::operation::follow::follow;
+pub(crate) use crate::search::resume::resume;
 
 /// Executes one request.
 pub(crate) fn dispatch(
@@ -80,13 +80,12 @@ pub(crate) fn dispatch(
         }
         Request::Unbind => Ok(Flow::Close),
         Request::Search(it) => {
-            let whose = (&context, &subject);
             let query = Query {
                 message,
                 request: it,
                 controls: &controls,
             };
-            begin_search(call, whose, session, query, out)
+            begin::begin(call, &context, &subject, session, query, out)
         }
         Request::Modify(_) | Request::Add(_) | Request::Delete(_) | Request::ModifyDn(_) => {
             begin_update(call, &context, session, (message, &controls), out)
@@ -151,117 +150,6 @@ fn begin_compare(
         controls: told(call, context, controls)?,
     };
     finish_compare(call, session, id, (outcome, asked), out)
-}
-
-// Inlined: also called for searches that are repeated.
-#[inline(always)]
-fn begin_search(
-    call: &Call<'_>,
-    (context, subject): (&Context<'_>, &Rc<Subject>),
-    session: &Session,
-    query: Query<'_>,
-    out: &mut Vec<u8>,
-) -> Result<Flow, Stop> {
-    let proxied = query.controls.proxied.is_some();
-    let limits = limits_of(call, session, subject, proxied)?;
-    let call = SearchCall {
-        call,
-        session,
-        limits,
-    };
-    context.divide_walks(true);
-    if query.controls.follows() {
-        return match follow::begin(&call, context, query)? {
-            Progress::Done(follower) => {
-                let subject = Rc::clone(subject);
-                Ok(Flow::Follow(Box::new(follower.acting_as(subject))))
-            }
-            Progress::Yield => begin_later(context, &call, query, out),
-        };
-    }
-    let mut cursor = match begin::search(context, &call, query, out)? {
-        Progress::Done(Some(cursor)) => cursor,
-        Progress::Done(None) => return Ok(Flow::Done),
-        Progress::Yield => return begin_later(context, &call, query, out),
-    };
-    cursor.walks = context.walks_for_later();
-    if proxied {
-        cursor.subject = Some(Rc::clone(subject));
-    }
-    Ok(Flow::More(cursor))
-}
-
-/// Parks a search that has to be repeated, because its walks over groups are unfinished.
-#[cold]
-fn begin_later(
-    context: &Context<'_>,
-    call: &SearchCall<'_>,
-    query: Query<'_>,
-    out: &mut Vec<u8>,
-) -> Result<Flow, Stop> {
-    let later = later::begin_later(context, call, query, out)?;
-    Ok(later.map_or(Flow::Done, Flow::More))
-}
-
-/// Repeats a search whose walks over groups have continued.
-#[cold]
-fn begin_again(
-    call: &Call<'_>,
-    session: &mut Session,
-    mut walks: Box<Walks>,
-    out: &mut Vec<u8>,
-) -> Result<Flow, Stop> {
-    let (request, began_us) = (walks.request.take().unwrap_or_default(), walks.began_us);
-    // The request was decoded before, under its own limits.
-    let limits = DecodeLimits {
-        message_bytes_max: usize::MAX,
-        filter_depth_max: u8::MAX,
-        depth_max: u8::MAX,
-    };
-    let message = Message::decode(&request, &limits)
-        .map_err(|error| Refusal::new(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
-    let Request::Search(request) = &message.request else {
-        return Ok(Flow::Done);
-    };
-    let mut controls = Controls::default();
-    controls.take_all(&message.request, &message.controls)?;
-    let subject = acting_subject(call, session, &controls)?;
-    authentication::require(call.catalog, &subject, Some(&message.request))?;
-    let context = call.context(&subject);
-    context.take_up(Some(walks));
-    let whose = (&context, &subject);
-    let query = Query {
-        message: &message,
-        request,
-        controls: &controls,
-    };
-    Ok(match begin_search(call, whose, session, query, out)? {
-        Flow::More(mut cursor) => {
-            // The time limit counts from the first beginning.
-            cursor.began_us = began_us.or(cursor.began_us);
-            Flow::More(cursor)
-        }
-        flow => flow,
-    })
-}
-
-/// The subject of an operation: the session's, the one that a control names, or the one that began
-/// the operation's transaction.
-#[inline(always)]
-fn acting_subject(
-    call: &Call<'_>,
-    session: &mut Session,
-    controls: &Controls<'_>,
-) -> Result<Rc<Subject>, Stop> {
-    match (controls.transaction, controls.proxied) {
-        (None, None) => Ok(Rc::clone(&session.subject)),
-        (None, Some(identity)) => proxy::subject(call, &session.subject, identity),
-        (Some(identifier), None) => transaction::subject(session, identifier),
-        (Some(_), Some(_)) => Stop::refuse(
-            ResultCode::PROTOCOL_ERROR,
-            "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",
-        ),
-    }
 }
 
 /// Logs the session tracking control of a request. Its texts come from the client and are quoted,
@@ -538,68 +426,4 @@ pub(crate) fn end_compare(
     };
     let result = LdapResult::new(code, "");
     response::write_result(out, id, ResultKind::Compare, &result, &controls);
-}
-
-/// Runs the next slice of a parked search.
-pub(crate) fn resume(
-    call: &Call<'_>,
-    session: &mut Session,
-    mut cursor: Box<crate::Cursor>,
-    out: &mut Vec<u8>,
-) -> Result<Flow, Stop> {
-    let mut walks = cursor.walks.take();
-    if let Some(again) = walks.take_if(|it| it.request.is_some()) {
-        return begin_again(call, session, again, out);
-    }
-    let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
-    authentication::require(call.catalog, &subject, None)?;
-    let context = call.context(&subject);
-    let limits = limits_of(call, session, &subject, cursor.subject.is_some())?;
-    let call = &SearchCall {
-        call,
-        session,
-        limits,
-    };
-    context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, limits));
-    context.take_up(walks);
-    context.divide_walks(true);
-    Ok(match run::step(&context, call, &mut cursor, out)? {
-        Step::Finished => Flow::Done,
-        Step::Parked => {
-            cursor.walks = context.walks_for_later();
-            Flow::More(cursor)
-        }
-    })
-}
-
-/// Runs the next slice of a search that follows the directory.
-pub(crate) fn follow(
-    call: &Call<'_>,
-    session: &Session,
-    follower: &mut follow::Follower,
-    out: &mut Vec<u8>,
-) -> Result<follow::Followed, Stop> {
-    let subject = follower.subject(session);
-    authentication::require(call.catalog, &subject, None)?;
-    let context = call.context(&subject);
-    // A follower looked up its own limits when it began.
-    let call = &SearchCall {
-        call,
-        session,
-        limits: session.limits,
-    };
-    follower.step(&context, call, out)
-}
-
-/// The limits of the subject as which an operation acts.
-fn limits_of(
-    call: &Call<'_>,
-    session: &Session,
-    subject: &Subject,
-    proxied: bool,
-) -> Result<(Limits, Whose), Stop> {
-    match proxied {
-        false => Ok(session.limits),
-        true => subject_limits::of(call, subject),
-    }
 }

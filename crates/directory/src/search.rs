@@ -22,6 +22,7 @@ pub(crate) mod monitor;
 pub(crate) mod offer;
 pub(crate) mod page;
 pub(crate) mod reference;
+pub(crate) mod resume;
 pub(crate) mod root_dse;
 pub(crate) mod run;
 pub(crate) mod slice;

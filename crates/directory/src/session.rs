@@ -7,7 +7,7 @@ use crate::bundle::Bundle;
 use crate::peer::Peer;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
-use policy::{LimitSettings, Limits, Subject, Whose};
+use policy::{LimitSettings, Subject, SubjectLimits};
 use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -19,8 +19,7 @@ pub struct Session {
     pub id: u64,
     pub(crate) peer: Peer,
     pub(crate) subject: Rc<Subject>,
-    /// Limits of the subject, and the subject or group they come from.
-    pub(crate) limits: (Limits, Whose),
+    pub(crate) limits: SubjectLimits,
     /// Whether the subject's password was reset, so that only changing it is allowed.
     pub(crate) must_change: bool,
     /// Number of writes submitted or held back whose results are not written yet.
@@ -91,7 +90,7 @@ impl Session {
             id,
             peer,
             subject,
-            limits: (limits.anonymous, Whose::Anonymous),
+            limits: limits.of_anonymous(),
             must_change: false,
             waiting: 0,
             hashing: false,
@@ -138,7 +137,7 @@ impl Session {
         self.forget_transactions();
         self.bulk_update = None;
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
-        self.limits = (limits.anonymous, Whose::Anonymous);
+        self.limits = limits.of_anonymous();
         self.must_change = false;
         self.bound = None;
     }
@@ -147,7 +146,7 @@ impl Session {
     pub(crate) fn become_subject(
         &mut self,
         subject: Subject,
-        limits: (Limits, Whose),
+        limits: SubjectLimits,
         bound: Option<Box<Bound>>,
     ) {
         self.subject = Rc::new(subject);

@@ -386,7 +386,7 @@ impl Worker {
 
     /// Maximum number of operations of one connection that may wait.
     pub fn pending_operations_max(&self, session: &Session) -> u32 {
-        session.limits.0.pending_operations_max
+        session.limits.pending_operations_max
     }
 
     /// Whether a request may be executed while earlier writes of its session wait for their place

@@ -1,7 +1,10 @@
 //! Begins a search: resolves base, filter and controls.
 
+use crate::call::Call;
 use crate::context::{Context, whole_bytes_max};
 use crate::control::{SearchControls, position};
+use crate::flow::Flow;
+use crate::operation::follow;
 use crate::search::alias::Effort;
 use crate::search::area::AreaKind;
 use crate::search::areas::{Found, areas_or_virtual, derefs_searching};
@@ -13,22 +16,61 @@ use crate::search::end::write_done;
 use crate::search::explain::Explaining;
 use crate::search::extras::Extras;
 use crate::search::group_walk_limits::GroupWalkLimits;
+use crate::search::later::begin_later;
 use crate::search::run::step;
 use crate::search::sort::begin as sorting;
 use crate::search::sort::begin::Begun;
 use crate::search::virtual_search::VirtualSearch;
 use crate::search::{extras, page, unindexed, virtual_search};
+use crate::session::Session;
+use policy::Subject;
 use protocol::SearchRequest;
 use protocol::control::{MatchingEntryCountRequest, PagedResults};
 use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
 use state::{assertion, done, heavy, links};
+use std::rc::Rc;
 use store::EntryId;
 
-/// Begins a search and runs its first slice. Returns its cursor, or `None` if the search is
-/// finished. Yields if the slice is over before the search has begun.
-pub(crate) fn search(
+/// Begins a search, which may stay and follow the directory, and runs its first slice.
+// Inlined: also called for searches that are repeated.
+#[inline(always)]
+pub(crate) fn begin(
+    call: &Call<'_>,
+    context: &Context<'_>,
+    subject: &Rc<Subject>,
+    session: &Session,
+    query: Query<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let is_proxied = query.controls.proxied.is_some();
+    let call = SearchCall::of(call, session, subject, is_proxied)?;
+    context.divide_walks(true);
+    if query.controls.follows() {
+        return match follow::begin(&call, context, query)? {
+            Progress::Done(follower) => {
+                let follower = follower.acting_as(Rc::clone(subject));
+                Ok(Flow::Follow(Box::new(follower)))
+            }
+            Progress::Yield => begin_later(context, &call, query, out),
+        };
+    }
+    let mut cursor = match search(context, &call, query, out)? {
+        Progress::Done(Some(cursor)) => cursor,
+        Progress::Done(None) => return Ok(Flow::Done),
+        Progress::Yield => return begin_later(context, &call, query, out),
+    };
+    cursor.walks = context.walks_for_later();
+    if is_proxied {
+        cursor.subject = Some(Rc::clone(subject));
+    }
+    Ok(Flow::More(cursor))
+}
+
+/// Begins a search in its entries and runs its first slice. Returns its cursor, or `None` if the
+/// search is finished. Yields if the slice is over before the search has begun.
+fn search(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
@@ -233,7 +275,7 @@ fn begin_page(
         write_done(cursor, out);
         return Ok(false);
     };
-    let size = page::size(asked, call.limits.0.page_entries_max);
+    let size = page::size(asked, call.limits.page_entries_max);
     cursor.page = Some(Page { size, start });
     cursor.limits.sent_before = start.sent;
     cursor.after = start.after;

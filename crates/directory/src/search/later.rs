@@ -2,6 +2,7 @@
 //! whole request, or the entry being tested.
 
 use crate::context::Context;
+use crate::flow::Flow;
 use crate::search::area::Areas;
 use crate::search::call::{Query, SearchCall, Step};
 use crate::search::cursor::Cursor;
@@ -11,15 +12,15 @@ use state::projection::Projection;
 use state::stop::Stop;
 use store::EntryId;
 
-/// The cursor of a search that begins again in its next slice, because the walks over groups that
-/// it call are unfinished. `None` if its time limit has ended it.
+/// Parks a search that begins again in its next slice, because the walks over groups that it needs
+/// are not done. Its time limit may end it instead.
 #[cold]
 pub(crate) fn begin_later(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
     out: &mut Vec<u8>,
-) -> Result<Option<Box<Cursor>>, Stop> {
+) -> Result<Flow, Stop> {
     context.leave_unfinished(EntryId::ROOT);
     let mut walks = context.walks_for_later().unwrap_or_default();
     walks.request = Some(query.message.encoded.into());
@@ -33,7 +34,7 @@ pub(crate) fn begin_later(
         candidates: None,
         after: EntryId(0),
         sent: 0,
-        limits: limits::of_search(query.request, call.limits, false),
+        limits: limits::of_search(query.request, &call.limits, false),
         page: None,
         manage_dsa_it: false,
         deref_searching: false,
@@ -48,11 +49,11 @@ pub(crate) fn begin_later(
         buffer: Vec::new(),
     });
     if let Step::Finished = park(call, &mut cursor, out)? {
-        return Ok(None);
+        return Ok(Flow::Done);
     }
     walks.began_us = cursor.began_us;
     cursor.walks = Some(walks);
-    Ok(Some(cursor))
+    Ok(Flow::More(cursor))
 }
 
 /// Leaves an entry to the next slice, because the slice ended inside it.

@@ -1,6 +1,6 @@
 //! The limits of a search, and the texts of results when a limit stops it.
 
-use policy::{LimitSettings, Limits, Whose};
+use policy::{LimitSettings, SubjectLimits, Whose};
 use protocol::SearchRequest;
 
 /// Reason why a search ends before its last candidate.
@@ -39,7 +39,7 @@ pub(crate) struct SearchLimits {
 /// The limits of one search.
 pub(crate) fn of_search(
     request: &SearchRequest<'_>,
-    (limits, whose): (Limits, Whose),
+    limits: &SubjectLimits,
     paged: bool,
 ) -> SearchLimits {
     let server = if paged {
@@ -56,7 +56,7 @@ pub(crate) fn of_search(
         by_server,
         sent_before: 0,
         paged_entries_max: limits.paged_entries_max,
-        whose,
+        whose: limits.whose,
         time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),
         time_ms_max: match (client_ms, server_ms) {
             (0, limit) | (limit, 0) => limit,

@@ -59,15 +59,13 @@ pub(crate) fn admit(
     Ok(())
 }
 
-/// A place for an unindexed search, held until it is dropped; `None` in a small directory, which
-/// call none. Refuses with `busy` at the limit.
+/// A place for an unindexed search, held until it is dropped; `None` in a small directory, where no
+/// search needs one. Refuses with `busy` at the limit.
 #[cold]
 pub(crate) fn permit(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     filter: &Filter,
 ) -> Result<Option<Permit>, Stop> {
-    let (limits, whose) = call.limits;
-    let max = limits.unindexed_searches_max;
-    call.shared.unindexed.place(context, filter, (max, whose))
+    call.shared.unindexed.place(context, filter, &call.limits)
 }

@@ -34,7 +34,7 @@ pub(crate) fn begin(
     let catalog = context.catalog;
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);
-    let limits = call.limits.0;
+    let limits = &*call.limits;
     let client_ms = request.time_limit_s.saturating_mul(1_000);
     let mut follower = Follower {
         id,

@@ -126,7 +126,7 @@ fn goal_of(
     let Some(paged) = &query.controls.page else {
         return Ok(Ok(Some(Goal::All)));
     };
-    let size_max = call.limits.0.page_entries_max;
+    let size_max = call.limits.page_entries_max;
     let page = pages::begin(call.cookie_key, fingerprint, paged, size_max)?;
     Ok(Ok(page.map(Goal::Page)))
 }
