@@ -84,6 +84,7 @@ pub(crate) fn dispatch(
                 message,
                 request: it,
                 controls: &controls,
+                began_us: None,
             };
             begin::begin(call, &context, &subject, session, query, out)
         }

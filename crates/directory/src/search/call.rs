@@ -42,6 +42,8 @@ pub(crate) struct Query<'q> {
     pub message: &'q Message<'q>,
     pub request: &'q SearchRequest<'q>,
     pub controls: &'q Controls<'q>,
+    /// First beginning of a search that is begun again, in microseconds; else `None`.
+    pub began_us: Option<u64>,
 }
 
 impl Query<'_> {

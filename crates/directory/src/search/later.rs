@@ -1,14 +1,11 @@
-//! Repeats a part of a search in its next slice, because a walk over groups is unfinished: the
-//! whole request, or the entry being tested.
+//! Parks a search that begins again in its next slice.
 
 use crate::context::Context;
 use crate::flow::Flow;
-use crate::search::area::Areas;
-use crate::search::call::{Query, SearchCall, Step};
-use crate::search::cursor::Cursor;
-use crate::search::end::park;
+use crate::search::call::{Query, SearchCall};
+use crate::search::cursor::{Again, Cursor, Stage};
 use crate::search::limits;
-use state::projection::Projection;
+use protocol::{LdapResult, ResultCode, ResultKind, response};
 use state::stop::Stop;
 use store::EntryId;
 
@@ -22,44 +19,24 @@ pub(crate) fn begin_later(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     context.leave_unfinished(EntryId::ROOT);
-    let mut walks = context.walks_for_later().unwrap_or_default();
-    walks.request = Some(query.message.encoded.into());
-    let mut cursor = Box::new(Cursor {
-        id: query.message.id,
-        filter: schema::Filter::False,
-        whole_bytes_max: usize::MAX,
-        projection: Projection::default(),
-        areas: Areas::new(),
-        area: 0,
-        candidates: None,
-        after: EntryId(0),
-        sent: 0,
-        limits: limits::of_search(query.request, &call.limits, false),
-        page: None,
-        manage_dsa_it: false,
-        deref_searching: false,
-        hides_subentries: false,
-        extras: None,
-        began_us: walks.began_us,
-        subject: None,
-        permit: None,
-        has_waited: false,
-        large: None,
-        walks: None,
-        buffer: Vec::new(),
-    });
-    if let Step::Finished = park(call, &mut cursor, out)? {
+    let id = query.message.id;
+    let now_us = call.lent.clock.now_us();
+    let began_us = query.began_us.unwrap_or(now_us);
+    let limits = limits::of_search(query.request, &call.limits, false);
+    if limits.is_late(began_us, now_us) {
+        let text = limits::time_text(&limits, &call.catalog.limits);
+        let result = LdapResult::new(ResultCode::TIME_LIMIT_EXCEEDED, text);
+        response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
         return Ok(Flow::Done);
     }
-    walks.began_us = cursor.began_us;
-    cursor.walks = Some(walks);
-    Ok(Flow::More(cursor))
-}
-
-/// Leaves an entry to the next slice, because the slice ended inside it.
-#[cold]
-pub(crate) fn step_back(context: &Context<'_>, cursor: &mut Cursor, id: EntryId) {
-    context.leave_unfinished(id);
-    cursor.limits.examined -= 1;
-    cursor.after = EntryId(id.0 - 1);
+    let again = Again {
+        request: query.message.encoded.into(),
+        began_us,
+    };
+    Ok(Flow::More(Box::new(Cursor {
+        id,
+        subject: None,
+        walks: context.walks_for_later(),
+        stage: Stage::Again(again),
+    })))
 }

@@ -6,6 +6,8 @@ use protocol::SearchRequest;
 /// Reason why a search ends before its last candidate.
 pub(crate) enum End {
     PageFull,
+    /// More entries match than may be sorted.
+    SortLimit,
     SizeLimit,
     PagedLimit,
     CandidateLimit,
@@ -34,6 +36,15 @@ pub(crate) struct SearchLimits {
     pub examined: u64,
     /// Maximum number of entries sorted by one search; 0 for no limit.
     pub sort_entries_max: u64,
+}
+
+impl SearchLimits {
+    /// Whether the time limit of a search that began at `began_us` is over at `now_us`
+    /// (microseconds).
+    pub fn is_late(&self, began_us: u64, now_us: u64) -> bool {
+        let limit = self.time_ms_max;
+        limit != 0 && now_us.saturating_sub(began_us) > limit * 1_000
+    }
 }
 
 /// The limits of one search.

@@ -8,7 +8,7 @@ use crate::flow::Flow;
 use crate::operation::acting::acting_subject;
 use crate::search::begin::begin;
 use crate::search::call::{Query, SearchCall, Step};
-use crate::search::cursor::Cursor;
+use crate::search::cursor::{Again, Cursor, Stage};
 use crate::search::group_walk_limits::GroupWalkLimits;
 use crate::search::run;
 use crate::session::Session;
@@ -23,10 +23,11 @@ pub(crate) fn resume(
     mut cursor: Box<Cursor>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let mut walks = cursor.walks.take();
-    if let Some(again) = walks.take_if(|it| it.request.is_some()) {
-        return begin_again(call, session, again, out);
-    }
+    let walks = cursor.walks.take();
+    let running = match &mut cursor.stage {
+        Stage::Again(again) => return begin_again(call, session, again, walks, out),
+        Stage::Running(running) => running,
+    };
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     authentication::require(call.catalog, &subject, None)?;
     let context = call.context(&subject);
@@ -34,7 +35,7 @@ pub(crate) fn resume(
     context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
     context.take_up(walks);
     context.divide_walks(true);
-    Ok(match run::step(&context, call, &mut cursor, out)? {
+    Ok(match run::step(&context, call, running, out)? {
         Step::Finished => Flow::Done,
         Step::Parked => {
             cursor.walks = context.walks_for_later();
@@ -48,17 +49,17 @@ pub(crate) fn resume(
 fn begin_again(
     call: &Call<'_>,
     session: &mut Session,
-    mut walks: Box<Walks>,
+    again: &Again,
+    walks: Option<Box<Walks>>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let (request, began_us) = (walks.request.take().unwrap_or_default(), walks.began_us);
     // The request was decoded before, under its own limits.
     let limits = DecodeLimits {
         message_bytes_max: usize::MAX,
         filter_depth_max: u8::MAX,
         depth_max: u8::MAX,
     };
-    let message = Message::decode(&request, &limits)
+    let message = Message::decode(&again.request, &limits)
         .map_err(|error| Refusal::new(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
     let Request::Search(request) = &message.request else {
         return Ok(Flow::Done);
@@ -68,20 +69,13 @@ fn begin_again(
     let subject = acting_subject(call, session, &controls)?;
     authentication::require(call.catalog, &subject, Some(&message.request))?;
     let context = call.context(&subject);
-    context.take_up(Some(walks));
+    context.take_up(walks);
     let query = Query {
         message: &message,
         request,
         controls: &controls,
+        // The time limit counts from the first beginning.
+        began_us: Some(again.began_us),
     };
-    Ok(
-        match begin(call, &context, &subject, session, query, out)? {
-            Flow::More(mut cursor) => {
-                // The time limit counts from the first beginning.
-                cursor.began_us = began_us.or(cursor.began_us);
-                Flow::More(cursor)
-            }
-            flow => flow,
-        },
-    )
+    begin(call, &context, &subject, session, query, out)
 }

@@ -21,10 +21,6 @@ use store::{EntryId, SetId};
 /// Walks between two slices. They hold no reference to a snapshot.
 #[derive(Debug, Default)]
 pub struct Walks {
-    /// The encoded request, if it must be repeated from its beginning.
-    pub request: Option<Box<[u8]>>,
-    /// Start of the repeated request, in microseconds of Unix time.
-    pub began_us: Option<u64>,
     /// Number of the current slice.
     slice: u32,
     /// Whether the slice ended inside the entry (or request) named by `entry`.

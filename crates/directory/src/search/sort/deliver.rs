@@ -1,21 +1,27 @@
-//! Delivers sorted keys: sends their entries, or adds them to a list.
+//! Collects sort keys, and delivers them in order: sends their entries, or adds them to a list.
 
-use crate::context::Context;
-use crate::search::cursor::Cursor;
-use crate::search::end::{paged_limit, size_limit};
+use crate::context::{Context, VisibleEntry};
 use crate::search::limits::End;
-use crate::search::offer::{is_wanted, send};
 use crate::search::sort::kept::TooMany;
 use crate::search::sort::pages;
-use crate::search::sort::state::{Ended, Goal, Sorted};
+use crate::search::sort::state::{Goal, Sorted};
+use crate::search::state::Search;
 use state::done;
 use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;
 
 impl Sorted {
+    /// Collects the key of an entry that matches. `Some` if there are more keys than may be sorted.
+    pub fn collect(&mut self, entry: &VisibleEntry<'_, '_>) -> Result<Option<End>, Stop> {
+        let key = self.order.key_of_entry(entry, &mut self.scratch)?;
+        let meant = !self.absent_only || self.order.first_value(&key).is_none();
+        let fits = !meant || !self.is_due(&key) || self.take(key)?;
+        Ok((!fits).then_some(End::SortLimit))
+    }
+
     /// Adds a key to be sorted; false if there are more than the limit.
-    pub fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
+    fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
         match &mut self.sorter {
             Some(sorter) => sorter.push(key),
             None => Ok(self.kept.push(key) != Err(TooMany)),
@@ -35,31 +41,31 @@ impl Sorted {
     pub fn deliver(
         &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         key: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Progress<Option<Ended>>, Stop> {
+    ) -> Result<Progress<Option<End>>, Stop> {
         if let Some(listing) = &mut self.listing {
             listing.append(key)?;
             return Ok(Progress::Done(None));
         }
-        let is_full = |page: &pages::Page| cursor.sent >= u64::from(page.size);
+        let is_full = |page: &pages::Page| search.sent >= u64::from(page.size);
         if matches!(&self.goal, Goal::Page(page) if is_full(page)) {
-            let limit = self.limit(cursor).map(Ended::Limit);
-            return Ok(Progress::Done(Some(limit.unwrap_or(Ended::PageFull))));
+            let end = self.limit(search).unwrap_or(End::PageFull);
+            return Ok(Progress::Done(Some(end)));
         }
-        let end = done!(self.offer(context, cursor, self.order.id_of(key), out)?);
+        let end = done!(self.offer(context, search, self.order.id_of(key), out)?);
         if let Goal::Page(page) = &mut self.goal {
             page.after = key.into();
         }
-        Ok(Progress::Done(end.map(Ended::Limit)))
+        Ok(Progress::Done(end))
     }
 
     /// Sends an entry that matched when it was tested, or begins one that is sent in parts.
     fn offer(
-        &self,
+        &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         id: EntryId,
         out: &mut Vec<u8>,
     ) -> Result<Progress<Option<End>>, Stop> {
@@ -68,28 +74,28 @@ impl Sorted {
         };
         if context.version() != self.version {
             // The directory has changed since, so the entry is tested again.
-            let mut wanted = false;
+            let mut accepted = false;
             for region in &self.regions {
-                wanted |= context.in_region(&entry, region)?
-                    && done!(is_wanted(context, cursor, region.base, &entry)?);
+                accepted |= context.in_region(&entry, region)?
+                    && done!(search.accepts(context, region.base, &entry)?);
             }
-            if !wanted {
+            if !accepted {
                 return Ok(Progress::Done(None));
             }
         }
-        if let Some(end) = self.limit(cursor) {
+        if let Some(end) = self.limit(search) {
             return Ok(Progress::Done(Some(end)));
         }
-        done!(send(context, cursor, &entry, out)?);
+        done!(self.then.put(context, search, &entry, out)?);
         Ok(Progress::Done(None))
     }
 
     /// The limit on entries, or on those of all pages; `None` if neither is reached.
-    pub fn limit(&self, cursor: &Cursor) -> Option<End> {
+    fn limit(&self, search: &Search) -> Option<End> {
         let paged = || match &self.goal {
-            Goal::Page(_) => paged_limit(cursor),
+            Goal::Page(_) => search.paged_limit(),
             _ => None,
         };
-        size_limit(cursor).or_else(paged)
+        search.size_limit().or_else(paged)
     }
 }

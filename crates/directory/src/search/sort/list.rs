@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::search::call::SearchCall;
-use crate::search::cursor::Cursor;
 use crate::search::slice::Slice;
 use crate::search::sort::state::{Goal, Part, Phase, PhaseStep, Sorted};
+use crate::search::state::Search;
 use crate::search::view::NoView;
 use spool::list;
 use spool::list::{List, Origin};
@@ -17,12 +17,12 @@ impl Sorted {
     pub(crate) fn send_part(
         &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         mut part: Part,
         slice: &Slice,
         out: &mut Vec<u8>,
     ) -> Result<PhaseStep, Stop> {
-        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
+        while !slice.is_full(out) && self.then.large().is_none() && !context.is_tired() {
             if !part.holds_key {
                 if part.left == 0 || part.list.next(&mut part.place)?.is_none() {
                     return Ok(PhaseStep::Done);
@@ -31,7 +31,7 @@ impl Sorted {
                 part.holds_key = true;
             }
             let key = part.place.key();
-            match self.deliver(context, cursor, key, out)? {
+            match self.deliver(context, search, key, out)? {
                 Progress::Done(None) => part.holds_key = false,
                 Progress::Done(Some(ended)) => return Ok(PhaseStep::Ended(ended)),
                 Progress::Yield => {
@@ -66,7 +66,7 @@ impl Sorted {
         &mut self,
         list: Arc<List>,
         call: &SearchCall<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
     ) -> Result<Result<(), NoView>, Stop> {
         let places = match &mut self.goal {
             Goal::View(view) => {
@@ -81,8 +81,7 @@ impl Sorted {
                 let context_id = call
                     .cookie_key
                     .seal_context(list.fingerprint(), list.number());
-                let done = &mut cursor.extras.get_or_insert_default().done;
-                done.push(window.control(&context_id));
+                search.add_control(window.control(&context_id));
                 // The window is sent as a whole result is.
                 self.goal = Goal::All;
                 window.places
