@@ -204,6 +204,41 @@ fn no_entry_is_hidden_by_a_bit_in_its_name() {
     );
 }
 
+/// Damages every place where the name of a group's member is stored: with a bit flipped, the group
+/// is said to have the member, or the compare is refused, and the member is not denied.
+#[test]
+fn no_member_is_denied_by_a_bit_in_its_name() {
+    let pando = served();
+    let mut client = pando.admin();
+    let member = format!("uid=user157,ou=People,{SUFFIX}");
+    let group = people::group("damaged", &[&member]);
+    client.add(&people::unit("Groups")).expect_success();
+    client.add(&group).expect_success();
+    let path = pando.node().join("data/pando.mdb");
+    let bytes = fs::read(&path).expect("the database");
+    let file = File::options()
+        .write(true)
+        .open(path)
+        .expect("the database");
+    let needle = b"user157";
+    let places = bytes.windows(needle.len()).enumerate();
+    let places: Vec<usize> = places.filter(|it| it.1 == needle).map(|it| it.0).collect();
+    let mut refused = 0;
+    for at in places.into_iter().map(|it| it + needle.len() - 1) {
+        file.write_all_at(&[bytes[at] ^ 1], at as u64)
+            .expect("written");
+        let answer = client.compare(&group.name, "member", &member);
+        match answer.code {
+            ResultCode::OTHER => refused += 1,
+            ResultCode::COMPARE_TRUE => {}
+            _ => panic!("byte {at}: {answer:?}"),
+        }
+        file.write_all_at(&bytes[at..][..1], at as u64)
+            .expect("written");
+    }
+    assert!(refused >= 1, "the row of the name: {refused}");
+}
+
 /// Makes a stopped node with an undamaged database file, and returns the path of the file.
 fn stopped() -> (Pando, PathBuf) {
     let mut pando = served();

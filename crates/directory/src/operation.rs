@@ -1,5 +1,6 @@
 //! The operations of RFC 4511, one file each, and functions that several of them use.
 
+pub(crate) mod acting;
 pub(crate) mod add;
 pub(crate) mod bind;
 pub(crate) mod bulk_update;

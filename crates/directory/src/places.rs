@@ -1,7 +1,7 @@
 //! Places of unindexed searches: a subject may run only a limited number at a time.
 
 use crate::search::slice;
-use policy::Whose;
+use policy::SubjectLimits;
 use protocol::ResultCode;
 use schema::Filter;
 use state::advice;
@@ -66,21 +66,22 @@ pub(crate) fn is_small(context: &PlainView<'_>) -> Result<bool, Stop> {
 }
 
 impl Running {
-    /// A place for an unindexed search, with the limit of the given subject or group; `None` in a
-    /// small directory, which needs none. Refuses with `busy` at the limit.
+    /// A place for an unindexed search of a subject with these limits; `None` in a small directory,
+    /// where no search needs one. Refuses with `busy` at the limit.
     pub fn place(
         self: &Arc<Self>,
         context: &PlainView<'_>,
         filter: &Filter,
-        (max, whose): (u32, Whose),
+        limits: &SubjectLimits,
     ) -> Result<Option<Permit>, Stop> {
         if is_small(context)? {
             return Ok(None);
         }
+        let max = limits.unindexed_searches_max;
         if let Some(permit) = self.admit(&context.subject.purse(), max) {
             return Ok(Some(permit));
         }
-        let whose = context.catalog.limits.describe(whose);
+        let whose = context.catalog.limits.describe(limits.whose);
         let advice = advice::sentence(context, filter)?;
         Stop::refuse(
             ResultCode::BUSY,

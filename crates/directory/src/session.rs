@@ -7,7 +7,7 @@ use crate::peer::Peer;
 use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
-use policy::{LimitSettings, Limits, Subject, Whose};
+use policy::{LimitSettings, Subject, SubjectLimits};
 use protocol::{LdapResult, Request, oid};
 use replica::failure;
 use spool::memory::{Account, Hold};
@@ -21,8 +21,7 @@ pub struct Session {
     pub id: u64,
     pub(crate) peer: Peer,
     pub(crate) subject: Rc<Subject>,
-    /// Limits of the subject, and the subject or group they come from.
-    pub(crate) limits: (Limits, Whose),
+    pub(crate) limits: SubjectLimits,
     /// Whether the subject's password was reset, so that only changing it is allowed.
     pub(crate) must_change: bool,
     /// Number of writes submitted or held back whose results are not written yet.
@@ -93,7 +92,7 @@ impl Session {
             id,
             peer,
             subject,
-            limits: (limits.anonymous, Whose::Anonymous),
+            limits: limits.of_anonymous(),
             must_change: false,
             waiting: 0,
             hashing: false,
@@ -129,7 +128,7 @@ impl Session {
     /// Maximum number of waiting operations, beyond which requests are answered `busy`; 0 for no
     /// limit.
     pub fn pending_operations_max(&self) -> u32 {
-        self.limits.0.pending_operations_max
+        self.limits.pending_operations_max
     }
 
     /// Whether a request may be executed while earlier writes of the session wait for their place
@@ -183,7 +182,7 @@ impl Session {
         self.forget_transactions();
         self.bulk_update = None;
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
-        self.limits = (limits.anonymous, Whose::Anonymous);
+        self.limits = limits.of_anonymous();
         self.must_change = false;
         self.bound = None;
     }
@@ -192,7 +191,7 @@ impl Session {
     pub(crate) fn become_subject(
         &mut self,
         subject: Subject,
-        limits: (Limits, Whose),
+        limits: SubjectLimits,
         bound: Option<Box<Bound>>,
     ) {
         self.subject = Rc::new(subject);

@@ -21,7 +21,9 @@ pub mod subject;
 pub mod verified;
 
 pub use access::{Access, Decision, Right, Sight, Target};
-pub use limits::{LimitRule, LimitSettings, LimitSubject, Limits, TimeToLive, Whose};
+pub use limits::{
+    LimitRule, LimitSettings, LimitSubject, Limits, SubjectLimits, TimeToLive, Whose,
+};
 pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };

@@ -1,6 +1,7 @@
 //! Limits on the requests of one subject.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use schema::Name;
 
@@ -47,6 +48,23 @@ pub enum Whose {
     Administrator,
     /// The subjects of a rule, by its index in the settings.
     Rule(usize),
+}
+
+/// The limits of one subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubjectLimits {
+    /// The limits.
+    pub limits: Limits,
+    /// The subjects that the settings give them to.
+    pub whose: Whose,
+}
+
+impl Deref for SubjectLimits {
+    type Target = Limits;
+
+    fn deref(&self) -> &Limits {
+        &self.limits
+    }
 }
 
 /// The subjects of a limit rule, by a name: resolved, or as spelled in the settings.
@@ -118,12 +136,13 @@ impl LimitSettings {
         &self,
         subject: &Subject,
         mut is_member: impl FnMut(&Name) -> Result<bool, E>,
-    ) -> Result<(Limits, Whose), E> {
+    ) -> Result<SubjectLimits, E> {
+        let own = |limits, whose| Ok(SubjectLimits { limits, whose });
         let Some(name) = &subject.name else {
-            return Ok((self.anonymous, Whose::Anonymous));
+            return Ok(self.of_anonymous());
         };
         if subject.kind == SubjectKind::Administrator {
-            return Ok((self.administrator, Whose::Administrator));
+            return own(self.administrator, Whose::Administrator);
         }
         for (at, rule) in self.rules.iter().enumerate() {
             let meant = match &rule.subject {
@@ -132,10 +151,18 @@ impl LimitSettings {
                 LimitSubject::Group(group) => is_member(group)?,
             };
             if meant {
-                return Ok((rule.limits, Whose::Rule(at)));
+                return own(rule.limits, Whose::Rule(at));
             }
         }
-        Ok((self.everybody, Whose::Everybody))
+        own(self.everybody, Whose::Everybody)
+    }
+
+    /// Returns the limits of a connection on which nobody has authenticated.
+    pub fn of_anonymous(&self) -> SubjectLimits {
+        SubjectLimits {
+            limits: self.anonymous,
+            whose: Whose::Anonymous,
+        }
     }
 
     /// Returns the subjects of limits as text behind the word "for".
@@ -231,11 +258,9 @@ mod tests {
         let of = |dn: &str, in_group: bool| {
             let subject = nobody.authenticated(name(dn), dn.to_owned(), Authentication::Simple);
             let member = |asked: &Name| Ok::<bool, ()>(in_group && *asked == group);
-            let (limits, whose) = settings.of(&subject, member).expect("no trouble");
-            (
-                limits.size_entries_max,
-                settings.describe(whose).into_owned(),
-            )
+            let own = settings.of(&subject, member).expect("no trouble");
+            let whose = settings.describe(own.whose).into_owned();
+            (own.size_entries_max, whose)
         };
         let said = |size, whose: &str| (size, whose.to_owned());
         assert_eq!(of("UID=Ada,DC=A", true), said(1, "uid=ada,dc=a"));
@@ -253,13 +278,17 @@ mod tests {
             said(5_000, "authenticated clients")
         );
         let anonymous = settings.of(&nobody, |_| Err("nobody is in no group"));
-        assert_eq!(anonymous, Ok((settings.anonymous, Whose::Anonymous)));
+        assert_eq!(anonymous, Ok(settings.of_anonymous()));
         let admin = nobody.administrator(
             name("cn=admin"),
             "cn=admin".to_owned(),
             Authentication::Simple,
         );
         let limits = settings.of(&admin, |_| Err("the administrator has its own"));
-        assert_eq!(limits, Ok((settings.administrator, Whose::Administrator)));
+        let administrator = SubjectLimits {
+            limits: settings.administrator,
+            whose: Whose::Administrator,
+        };
+        assert_eq!(limits, Ok(administrator));
     }
 }

@@ -1,6 +1,7 @@
 //! The assertion control (RFC 4528): an operation is carried out only if its target matches a
 //! filter.
 
+use crate::progress::Progress;
 use crate::stop::{Refusal, Stop};
 use crate::view::{View, VisibleEntry};
 use crate::virtual_entry::VirtualEntry;
@@ -11,19 +12,34 @@ use schema::{Filter, Truth};
 use store::EntryId;
 
 /// Refuses with `assertionFailed` unless the entry matches the filter in the control value
-/// `condition`. `now_s` is called only if the filter is about the present time.
+/// `condition`, which is tested in one piece. `now_s` is called only if the filter is about the
+/// present time.
 pub fn require(
     view: &View<'_>,
     id: EntryId,
     condition: &[u8],
     now_s: &dyn Fn() -> i64,
 ) -> Result<(), Stop> {
+    view.whole(|| require_sliced(view, id, condition, now_s))
+}
+
+/// Like [`require`], in slices: yields when walks over groups use up the slice.
+pub fn require_sliced(
+    view: &View<'_>,
+    id: EntryId,
+    condition: &[u8],
+    now_s: &dyn Fn() -> i64,
+) -> Result<Progress<()>, Stop> {
     if view.is_served() {
         require_light(condition)?;
     }
-    match view.entry(id)? {
-        Some(entry) => require_of(view, &entry, condition, now_s),
-        None => Err(failed()),
+    let Some(entry) = view.entry(id)? else {
+        return Err(failed());
+    };
+    let filter = filter(view, condition, now_s)?;
+    match entry.evaluate_sliced(&filter, &mut Vec::new())? {
+        Progress::Done(truth) => require_true(truth).map(Progress::Done),
+        Progress::Yield => Ok(Progress::Yield),
     }
 }
 

@@ -27,6 +27,7 @@ pub mod links;
 pub mod matched_values;
 pub mod meta;
 pub mod passwords;
+pub mod progress;
 pub mod projection;
 pub mod read_entry;
 pub mod record;

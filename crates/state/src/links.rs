@@ -8,26 +8,31 @@
 //! links as it goes. Listing may take millions of entries, so walks run in slices, and the request
 //! is repeated until they are done (`View::divide_walks`).
 
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::view::{Reach, View};
+use roaring::RoaringTreemap;
 use schema::matching::Family;
 use schema::{Among, Filter, Membership, Name, Selector};
+use std::sync::Arc;
 use store::Region;
 
 /// Maximum number of candidates tested one by one. Each costs a few lookups; listing a group costs
 /// all its members.
 const ASKED_ONE_BY_ONE_MAX: u64 = 64;
 
-/// Replaces assertions about links where that makes the search cheaper.
+/// Replaces assertions about links where that makes the search cheaper. Yields when the slice is
+/// over; the next slice begins with the filter as it was.
 pub fn follow<'f>(
     view: &View<'_>,
     filter: &mut Filter,
     regions: impl Iterator<Item = &'f Region>,
-) -> Result<(), Stop> {
+) -> Result<Progress<()>, Stop> {
     if !mentions_links(view, filter) {
-        return Ok(());
+        return Ok(Progress::Done(()));
     }
-    replace(view, filter, Which::Stored)?;
+    done!(replace(view, filter, Which::Stored)?);
     let mut candidates = 0;
     for region in regions {
         candidates += view.plan(filter, region)?.estimate();
@@ -92,34 +97,62 @@ fn mentions_links(view: &View<'_>, filter: &Filter) -> bool {
     }
 }
 
-fn replace(view: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), Stop> {
+fn replace(view: &View<'_>, filter: &mut Filter, which: Which) -> Result<Progress<()>, Stop> {
     if which == Which::Computed
         && let Some(member) = membership(view, filter)?
     {
         *filter = Filter::Member(member);
-        return Ok(());
+        return Ok(Progress::Done(()));
     }
-    let ids = match filter {
+    match filter {
         Filter::And(parts) => {
-            let mut parts = parts.iter_mut();
-            return parts.try_for_each(|it| replace(view, it, which));
+            for part in parts {
+                done!(replace(view, part, which)?);
+            }
+            return Ok(Progress::Done(()));
         }
-        Filter::Or(parts) => return parts.try_change(|it| replace(view, it, which)),
+        Filter::Or(parts) => {
+            let mut replaced = Progress::Done(());
+            parts.try_change(|it| {
+                if let Progress::Done(()) = replaced {
+                    replaced = replace(view, it, which)?;
+                }
+                Ok::<(), Stop>(())
+            })?;
+            return Ok(replaced);
+        }
         Filter::Not(part) => return replace(view, part, which),
+        _ => {}
+    }
+    if let Some(ids) = done!(entries_of(view, filter, which)?) {
+        let asserted = std::mem::replace(filter, Filter::False);
+        *filter = Filter::Among(Among::new(ids, asserted));
+    }
+    Ok(Progress::Done(()))
+}
+
+/// The entries for which an assertion about links is true; `None` for other assertions, and for
+/// those that are not to be replaced.
+fn entries_of(
+    view: &View<'_>,
+    filter: &Filter,
+    which: Which,
+) -> Result<Progress<Option<Arc<RoaringTreemap>>>, Stop> {
+    let entries = match filter {
         Filter::Present(it) if view.reach_of(it.type_id).is_some() => {
             require_groups(view, it)?;
-            None
+            return Ok(Progress::Done(None));
         }
-        Filter::Equality(it) => match view.reach_of(it.selector.type_id) {
-            None => None,
-            Some(reach) => {
-                require_groups(view, &it.selector)?;
-                let group = Name::from_bytes(&it.normal);
-                (which == Which::Computed)
-                    .then(|| view.members_of(&group, reach))
-                    .transpose()?
+        Filter::Equality(it) => {
+            let Some(reach) = view.reach_of(it.selector.type_id) else {
+                return Ok(Progress::Done(None));
+            };
+            require_groups(view, &it.selector)?;
+            if which != Which::Computed {
+                return Ok(Progress::Done(None));
             }
-        },
+            view.members_of(&Name::from_bytes(&it.normal), reach)?
+        }
         Filter::Extensible(it) if it.rule.family == Family::InChain => {
             let target = Name::from_bytes(&it.normal);
             match it.selectors.first().map(|it| view.reach_of(it.type_id)) {
@@ -129,25 +162,23 @@ fn replace(view: &View<'_>, filter: &mut Filter, which: Which) -> Result<(), Sto
                         Reach::Everything => Reach::Everything,
                         _ => Reach::Nested,
                     };
-                    (which == Which::Computed)
-                        .then(|| view.members_of(&target, reach))
-                        .transpose()?
+                    if which != Which::Computed {
+                        return Ok(Progress::Done(None));
+                    }
+                    view.members_of(&target, reach)?
                 }
                 _ => {
                     view.require_follow(&it.selectors, "a search in chain")?;
-                    (which == Which::Stored)
-                        .then(|| view.chain_to(&it.selectors, &target))
-                        .transpose()?
+                    if which != Which::Stored {
+                        return Ok(Progress::Done(None));
+                    }
+                    view.chain_to(&it.selectors, &target)?
                 }
             }
         }
-        _ => None,
+        _ => return Ok(Progress::Done(None)),
     };
-    if let Some(ids) = ids {
-        let asserted = std::mem::replace(filter, Filter::False);
-        *filter = Filter::Among(Among::new(ids, asserted));
-    }
-    Ok(())
+    Ok(entries.map(Some))
 }
 
 /// Direct membership in one very large group as an assertion on its links; `None` for other

@@ -3,7 +3,9 @@
 mod ranged;
 
 use crate::catalog::Catalog;
+use crate::done;
 use crate::matched_values::{MatchedAttribute, MatchedValues};
+use crate::progress::Progress;
 use crate::selected::Selected;
 use crate::stop::Stop;
 use crate::view::{Described, VisibleEntry};
@@ -152,7 +154,8 @@ impl Projection {
             && self.computed.is_empty()
     }
 
-    /// Appends the selected attributes as PartialAttributes.
+    /// Appends the selected attributes as PartialAttributes. Yields when walks over groups use up
+    /// the slice: the next slice calls it again, without what was appended.
     #[inline]
     pub fn write(
         &self,
@@ -160,7 +163,7 @@ impl Projection {
         entry: &VisibleEntry<'_, '_>,
         matched: Option<&MatchedValues>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         self.write_some(catalog, entry, matched, u64::MAX, out)
     }
 
@@ -172,9 +175,9 @@ impl Projection {
         matched: Option<&MatchedValues>,
         members_max: u64,
         out: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         if self.nothing() {
-            return Ok(());
+            return Ok(Progress::Done(()));
         }
         if let Some(ranges) = &self.ranges {
             self.write_ranged(catalog, entry, ranges, out)?;
@@ -196,10 +199,10 @@ impl Projection {
         }
         for type_id in self.computed_but(catalog, members_max) {
             let mut values: SmallVec<[Vec<u8>; 1]> = SmallVec::new();
-            entry.shown_values(*type_id, &mut |value| {
+            done!(entry.shown_values(*type_id, &mut |value| {
                 values.push(value.to_vec());
                 self.types_only
-            })?;
+            })?);
             if !values.is_empty() {
                 let text = catalog.schema.type_of(*type_id).name();
                 if self.types_only {
@@ -208,7 +211,7 @@ impl Projection {
                 ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
             }
         }
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
     /// Like `write`, with only the values that match a matched values control.
@@ -219,7 +222,7 @@ impl Projection {
         matched: &MatchedValues,
         members_max: u64,
         out: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         for (attribute, known) in self.selected(catalog, entry) {
             let which = MatchedAttribute {
                 type_id: known.type_id,
@@ -235,7 +238,7 @@ impl Projection {
             self.write_lent(catalog, entry, Some(matched), out)?;
         }
         for type_id in self.computed_but(catalog, members_max) {
-            let values = entry.all_shown_values(*type_id)?;
+            let values = done!(entry.all_shown_values(*type_id)?);
             if !values.is_empty() {
                 let text = catalog.schema.type_of(*type_id).name();
                 let values = values.iter().map(Vec::as_slice);
@@ -246,7 +249,7 @@ impl Projection {
                 matched.write(&catalog.schema, which, text, values, out);
             }
         }
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
     fn write_one_by_one(&self, catalog: &Catalog, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {

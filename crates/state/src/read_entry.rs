@@ -23,7 +23,7 @@ pub fn control(
     let projection = projection(view, oid, selection)?;
     let (mut name, mut attributes) = (Vec::new(), Vec::new());
     entry.write_name(&mut name)?;
-    projection.write(view.catalog, entry, None, &mut attributes)?;
+    view.whole(|| projection.write(view.catalog, entry, None, &mut attributes))?;
     Ok(OwnedControl::with_value(oid, false, |out| {
         control::put_read_entry(out, &name, &attributes);
     }))

@@ -75,9 +75,6 @@ pub enum Failure {
     /// The caller cancelled the work; nothing was changed.
     #[error("cancelled; nothing was changed")]
     Cancelled,
-    /// A slice is over. Handled by the code that runs the next slice, and never sent.
-    #[error("a part of an operation was not continued")]
-    Unfinished,
 }
 
 impl Failure {
@@ -127,18 +124,6 @@ impl Stop {
     /// Returns a refusal as the reason of the end, with a code and a diagnostic message.
     pub fn refuse<T>(code: ResultCode, diagnostic: impl Into<String>) -> Result<T, Stop> {
         Err(Stop::Refused(Refusal::new(code, diagnostic)))
-    }
-
-    /// The slice is over; [`Walks`](crate::view::Walks) hold the state with which the next one
-    /// continues.
-    #[cold]
-    pub fn unfinished() -> Stop {
-        Stop::Failed(Failure::Unfinished)
-    }
-
-    /// Whether the operation continues in the next slice.
-    pub fn is_unfinished(&self) -> bool {
-        matches!(self, Stop::Failed(Failure::Unfinished))
     }
 
     /// The error for the password policy control; `None` for other refusals and failures.

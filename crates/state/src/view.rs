@@ -46,7 +46,7 @@ mod stored;
 mod tested;
 mod walks;
 
-pub use dynamic::Described;
+pub use dynamic::{Described, EachDescribed};
 pub use entry::VisibleEntry;
 pub use members::{EachMember, write_member};
 pub use membership::Reach;
@@ -59,6 +59,7 @@ pub use tested::Tested;
 pub use walks::Walks;
 
 use crate::catalog::Catalog;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use climb::Climb;
 use descent::Descent;
@@ -168,7 +169,7 @@ impl<'a> View<'a> {
     }
 
     /// The groups of an entry that the subject may know of, nearest first.
-    pub fn groups_of(&self, id: EntryId, reach: Reach) -> Result<Rc<[Group]>, Stop> {
+    pub fn groups_of(&self, id: EntryId, reach: Reach) -> Result<Progress<Rc<[Group]>>, Stop> {
         self.walks().groups_of(self, (id, reach))
     }
 
@@ -178,7 +179,7 @@ impl<'a> View<'a> {
         &self,
         followed: &[Selector],
         target: &Name,
-    ) -> Result<Arc<RoaringTreemap>, Stop> {
+    ) -> Result<Progress<Arc<RoaringTreemap>>, Stop> {
         let followed: Followed = followed.into();
         let goal = Goal::Chain(target.bytes().into(), followed.clone());
         self.walks()
@@ -186,18 +187,31 @@ impl<'a> View<'a> {
     }
 
     /// Whether links of an attribute lead from an entry to a name.
-    pub fn leads_to(&self, id: EntryId, selector: &Selector, target: &Name) -> Result<bool, Stop> {
+    pub fn leads_to(
+        &self,
+        id: EntryId,
+        selector: &Selector,
+        target: &Name,
+    ) -> Result<Progress<bool>, Stop> {
         let followed = std::slice::from_ref(selector);
-        Ok(self.can_follow(followed) && self.chain_to(followed, target)?.contains(id.0))
+        if !self.can_follow(followed) {
+            return Ok(Progress::Done(false));
+        }
+        let chain = self.chain_to(followed, target)?;
+        Ok(chain.map(|ids| ids.contains(id.0)))
     }
 
     /// The members of a group that are entries of this directory.
-    pub fn members_of(&self, group: &Name, reach: Reach) -> Result<Arc<RoaringTreemap>, Stop> {
+    pub fn members_of(
+        &self,
+        group: &Name,
+        reach: Reach,
+    ) -> Result<Progress<Arc<RoaringTreemap>>, Stop> {
         let Lookup::Found(top) = self.snapshot.find(group)? else {
-            return Ok(Arc::default());
+            return Ok(Progress::Done(Arc::default()));
         };
         if !self.may_know_members(group) {
-            return Ok(Arc::default());
+            return Ok(Progress::Done(Arc::default()));
         }
         let goal = Goal::Members(group.bytes().into(), reach);
         let begin = || Descent::new(top, reach, self.member_attributes());

@@ -2,13 +2,13 @@
 
 use crate::call::Call;
 use crate::context::{Context, Place};
-use policy::{Limits, Subject, Whose};
+use policy::{Subject, SubjectLimits};
 use schema::{Name, Truth};
 use state::stop::Stop;
 
 /// The limits of a subject that has just authenticated. Membership in groups is read here and not
 /// by each operation: a new member gets its limits with its next bind.
-pub(crate) fn of(call: &Call<'_>, subject: &Subject) -> Result<(Limits, Whose), Stop> {
+pub(crate) fn of(call: &Call<'_>, subject: &Subject) -> Result<SubjectLimits, Stop> {
     let settings = &call.catalog.limits;
     if settings.rules.is_empty() {
         // The usual case, which needs no second context.

@@ -22,3 +22,4 @@ mod subtree;
 
 pub(crate) use begin::begin;
 pub use follower::{Followed, Follower};
+pub(crate) use step::follow;

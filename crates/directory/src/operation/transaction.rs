@@ -28,7 +28,7 @@ pub(crate) fn start(
     chosen: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    let limits = session.limits.0;
+    let limits = *session.limits;
     let identifier = match chosen {
         Some(chosen) => {
             let started = session
@@ -46,7 +46,7 @@ pub(crate) fn start(
 /// The subject of a transaction's updates. The first update with an identifier chosen by the client
 /// begins its transaction.
 pub(crate) fn subject(session: &mut Session, identifier: &[u8]) -> Result<Rc<Subject>, Stop> {
-    let limits = session.limits.0;
+    let limits = *session.limits;
     let own = Rc::clone(&session.subject);
     let transaction = session
         .transactions
@@ -63,7 +63,7 @@ pub(crate) fn queue(
     update: (ResultKind, Write, &Reply),
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    let limits = session.limits.0;
+    let limits = *session.limits;
     let (kind, write, reply) = update;
     refuse_rehearsal(&write)?;
     session
@@ -81,7 +81,7 @@ pub(crate) fn queue_unchecked(
     id: MessageId,
     change: &mut PasswordChange,
 ) -> Result<(), Stop> {
-    let limits = session.limits.0;
+    let limits = *session.limits;
     refuse_rehearsal(&change.write)?;
     session
         .transactions

@@ -10,8 +10,9 @@ use crate::search::{alias, virtual_search};
 use policy::Right;
 use protocol::{DerefAliases, Scope};
 use smallvec::{SmallVec, smallvec};
+use state::progress::Progress;
 use state::stop::Stop;
-use state::{assertion, referral};
+use state::{assertion, done, referral};
 use store::{EntryId, Region, RegionScope};
 
 /// The entries or areas at the base of a search.
@@ -29,34 +30,34 @@ pub(crate) fn areas_or_virtual(
     call: &SearchCall<'_>,
     query: Query<'_>,
     effort: &mut Effort,
-) -> Result<Found, Stop> {
+) -> Result<Progress<Found>, Stop> {
     let request = query.request;
     let is_root = request.base.trim_start_matches(' ').is_empty();
     if is_root && request.scope == Scope::BaseObject {
         let root = virtual_search::nodes(context, call, request)?;
-        return Ok(Found::Virtual(root.expect("the root DSE is always there")));
+        let root = root.expect("the root DSE is always there");
+        return Ok(Progress::Done(Found::Virtual(root)));
     }
     match areas(context, call, query, effort) {
-        Ok(areas) => Ok(Found::Areas(areas)),
+        Ok(areas) => Ok(areas.map(Found::Areas)),
         Err(stop) if is_root => Err(stop),
         Err(stop) => match virtual_search::nodes(context, call, request)? {
-            Some(nodes) => Ok(Found::Virtual(nodes)),
+            Some(nodes) => Ok(Progress::Done(Found::Virtual(nodes))),
             None => Err(stop),
         },
     }
 }
 
-/// Resolves base and scope of a search with a single region.
+/// Resolves base and scope of a search with a single region. Yields when the assertion control is
+/// about groups and the slice is over.
 pub(crate) fn region(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
-) -> Result<Region, Stop> {
-    let request = query.request;
-    Ok(Region {
-        base: resolve_base(context, call, query)?,
-        scope: region_scope(request.scope),
-    })
+) -> Result<Progress<Region>, Stop> {
+    let scope = region_scope(query.request.scope);
+    let base = resolve_base(context, call, query)?;
+    Ok(base.map(|base| Region { base, scope }))
 }
 
 fn region_scope(scope: Scope) -> RegionScope {
@@ -75,12 +76,12 @@ fn areas(
     call: &SearchCall<'_>,
     query: Query<'_>,
     effort: &mut Effort,
-) -> Result<Areas, Stop> {
+) -> Result<Progress<Areas>, Stop> {
     let Query {
         request, controls, ..
     } = query;
     let scope = region_scope(request.scope);
-    let base = resolve_base(context, call, query)?;
+    let base = done!(resolve_base(context, call, query)?);
     let references = context.catalog.has_referrals
         && !controls.manage_dsa_it
         && request.scope != Scope::BaseObject;
@@ -101,7 +102,7 @@ fn areas(
     } else {
         put_region(&mut areas, region, references);
     }
-    Ok(areas)
+    Ok(Progress::Done(areas))
 }
 
 /// Adds the naming contexts below the base, which are no children of the entries above them.
@@ -148,7 +149,7 @@ fn resolve_base(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
-) -> Result<EntryId, Stop> {
+) -> Result<Progress<EntryId>, Stop> {
     let Query {
         request, controls, ..
     } = query;
@@ -156,7 +157,7 @@ fn resolve_base(
     let mut last_name = call.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.base)?;
     if name.depth() == 0 {
-        return Ok(EntryId(0));
+        return Ok(Progress::Done(EntryId(0)));
     }
     let derefs = matches!(
         request.deref_aliases,
@@ -180,9 +181,10 @@ fn resolve_base(
                 )?;
             }
             if let Some(condition) = controls.assertion {
-                assertion::require(context, base, condition, &|| call.now_s())?;
+                let now_s = || call.now_s();
+                done!(assertion::require_sliced(context, base, condition, &now_s)?);
             }
-            Ok(base)
+            Ok(Progress::Done(base))
         }
         Place::Missing { matched, depth } => {
             let scope = Some(request.scope);

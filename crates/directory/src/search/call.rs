@@ -1,10 +1,12 @@
 //! The call of a search, and its request.
 
+use crate::account::subject_limits;
 use crate::call::Call;
 use crate::control::Controls;
 use crate::session::Session;
-use policy::{Limits, Whose};
+use policy::{Subject, SubjectLimits};
 use protocol::{Message, SearchRequest};
+use state::stop::Stop;
 use std::ops::Deref;
 
 /// Maximum size in bytes of the buffer that one search leaves to the next.
@@ -23,7 +25,7 @@ pub(crate) enum Step {
 pub(crate) struct SearchCall<'n> {
     pub call: &'n Call<'n>,
     pub session: &'n Session,
-    pub limits: (Limits, Whose),
+    pub limits: SubjectLimits,
 }
 
 impl<'n> Deref for SearchCall<'n> {
@@ -40,6 +42,8 @@ pub(crate) struct Query<'q> {
     pub message: &'q Message<'q>,
     pub request: &'q SearchRequest<'q>,
     pub controls: &'q Controls<'q>,
+    /// First beginning of a search that is begun again, in microseconds; else `None`.
+    pub began_us: Option<u64>,
 }
 
 impl Query<'_> {
@@ -49,7 +53,27 @@ impl Query<'_> {
     }
 }
 
-impl SearchCall<'_> {
+impl<'n> SearchCall<'n> {
+    /// The call of a search that acts as `subject`: by proxied authorization, or as the session's
+    /// own subject.
+    #[inline(always)]
+    pub fn of(
+        call: &'n Call<'n>,
+        session: &'n Session,
+        subject: &Subject,
+        is_proxied: bool,
+    ) -> Result<SearchCall<'n>, Stop> {
+        let limits = match is_proxied {
+            false => session.limits,
+            true => subject_limits::of(call, subject)?,
+        };
+        Ok(SearchCall {
+            call,
+            session,
+            limits,
+        })
+    }
+
     /// The present time in seconds of Unix time.
     pub fn now_s(&self) -> i64 {
         (self.lent.clock.now_us() / 1_000_000) as i64

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::monitor::{Costs, shape};
 use crate::search::area::AreaKind;
 use crate::search::call::SearchCall;
-use crate::search::cursor::Cursor;
+use crate::search::state::Search;
 use state::advice;
 use state::stop::Stop;
 use store::Candidates;
@@ -28,33 +28,36 @@ pub(crate) fn may_be_high(candidates: &Candidates) -> bool {
 pub(crate) fn note(
     context: &Context<'_>,
     call: &SearchCall<'_>,
-    cursor: &Cursor,
+    search: &Search,
 ) -> Result<(), Stop> {
-    let examined = cursor.limits.examined;
-    if examined < (cursor.sent + 1).saturating_mul(EXAMINED_PER_ENTRY) {
+    let examined = search.limits.examined;
+    if examined < (search.sent + 1).saturating_mul(EXAMINED_PER_ENTRY) {
         return Ok(());
     }
-    let advice = advice::indexes(context, &cursor.filter)?;
-    let mut entries = cursor
+    let advice = advice::indexes(context, &search.criteria.filter)?;
+    let mut entries = search
+        .source
         .areas
         .iter()
         .filter(|it| it.kind == AreaKind::Entries);
     let unindexed = match entries.next() {
-        Some(area) => context.plan(&cursor.filter, &area.region)?.is_unindexed(),
+        Some(area) => context
+            .plan(&search.criteria.filter, &area.region)?
+            .is_unindexed(),
         None => !advice.is_empty(),
     };
     let now_us = call.lent.clock.now_us();
-    let began_us = cursor.began_us.unwrap_or(now_us);
+    let began_us = search.began_us.unwrap_or(now_us);
     let one = Costs {
         searches: 1,
         unindexed: u64::from(unindexed),
         examined,
-        returned: cursor.sent,
+        returned: search.sent,
         took_us: now_us.saturating_sub(began_us),
         last_us: now_us,
         advice,
     };
-    let shape = shape(&context.catalog.schema, &cursor.filter);
+    let shape = shape(&context.catalog.schema, &search.criteria.filter);
     call.shared.monitor.searches.note(shape, one);
     Ok(())
 }

@@ -9,6 +9,8 @@ use protocol::{OwnedControl, ResultCode, oid};
 use schema::{AttributeNumber, Description, Schema, TypeId};
 use smallvec::SmallVec;
 use state::catalog::Catalog;
+use state::done;
+use state::progress::Progress;
 use state::selected::Selected;
 use state::stop::Stop;
 use std::borrow::Cow;
@@ -47,7 +49,7 @@ struct Wanted {
 
 /// Progress of following the values of one entry, kept between slices.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct Dereferencing {
     entry: EntryId,
     /// Index of the attribute being followed.
     at: usize,
@@ -68,9 +70,9 @@ enum Room {
     Over,
 }
 
-impl Progress {
-    fn new(entry: EntryId) -> Progress {
-        Progress {
+impl Dereferencing {
+    fn new(entry: EntryId) -> Dereferencing {
+        Dereferencing {
             entry,
             at: 0,
             after: EntryId::ROOT,
@@ -124,42 +126,39 @@ impl Follow {
     }
 
     /// The control for one entry; `None` if it has no values to follow, or too many. `progress`
-    /// continues from the previous slice.
-    ///
-    /// # Errors
-    /// [Unfinished](Stop::is_unfinished) when the slice is over; `progress` holds the state.
+    /// continues from the previous slice, and holds the state if this one is over.
     pub fn response(
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
         follow: &[Follow],
-        progress: &mut Option<Box<Progress>>,
-    ) -> Result<Option<OwnedControl>, Stop> {
+        progress: &mut Option<Box<Dereferencing>>,
+    ) -> Result<Progress<Option<OwnedControl>>, Stop> {
         let kept = progress.take().filter(|it| it.entry == entry.id);
-        let mut own = kept.unwrap_or_else(|| Box::new(Progress::new(entry.id)));
+        let mut own = kept.unwrap_or_else(|| Box::new(Dereferencing::new(entry.id)));
         while let Some(it) = follow.get(own.at) {
-            match it.follow(context, entry, &mut own) {
-                Ok(Room::Left) => {}
-                Ok(Room::Over) => return Ok(None),
-                Err(stop) => {
+            match it.follow(context, entry, &mut own)? {
+                Progress::Done(Room::Left) => {}
+                Progress::Done(Room::Over) => return Ok(Progress::Done(None)),
+                Progress::Yield => {
                     *progress = Some(own);
-                    return Err(stop);
+                    return Ok(Progress::Yield);
                 }
             }
             own.at += 1;
             (own.after, own.stored) = (EntryId::ROOT, 0);
         }
         if own.results.is_empty() {
-            return Ok(None);
+            return Ok(Progress::Done(None));
         }
         let mut value = Vec::with_capacity(own.results.len() + 8);
         put_nested(&mut value, ber::SEQUENCE, |out| {
             out.extend_from_slice(&own.results);
         });
-        Ok(Some(OwnedControl {
+        Ok(Progress::Done(Some(OwnedControl {
             oid: Cow::Borrowed(oid::DEREFERENCE),
             critical: false,
             value: Some(value),
-        }))
+        })))
     }
 
     /// Follows the values of one attribute of an entry.
@@ -167,49 +166,56 @@ impl Follow {
         &self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
-        own: &mut Progress,
-    ) -> Result<Room, Stop> {
+        own: &mut Dereferencing,
+    ) -> Result<Progress<Room>, Stop> {
         let Some(number) = self.number else {
-            return Ok(Room::Left);
+            return Ok(Progress::Done(Room::Left));
         };
         if let Some(set) = entry.linked_set(number)? {
             if own.followed + set.count > FOLLOWED_MAX && own.after == EntryId::ROOT {
-                return Ok(Room::Over);
+                return Ok(Progress::Done(Room::Over));
             }
-            let mut done = Ok(Room::Left);
+            let mut put = Ok(Progress::Done(Room::Left));
             context.members_after(set.set, own.after, &mut |member, value| {
-                done = value.map_or(Ok(Room::Left), |value| self.put(context, value, own));
-                match done {
-                    Ok(Room::Left) => {
+                if let Some(value) = value {
+                    put = self.put(context, value, own);
+                }
+                match put {
+                    Ok(Progress::Done(Room::Left)) => {
                         own.after = member;
                         ControlFlow::Continue(())
                     }
                     _ => ControlFlow::Break(()),
                 }
             })?;
-            if !matches!(done, Ok(Room::Left)) {
-                return done;
+            if let Room::Over = done!(put?) {
+                return Ok(Progress::Done(Room::Over));
             }
         }
         let Some(stored) = entry.attribute(number) else {
-            return Ok(Room::Left);
+            return Ok(Progress::Done(Room::Left));
         };
         for value in stored.values().into_iter().skip(own.stored) {
-            if let Room::Over = self.put(context, value, own)? {
-                return Ok(Room::Over);
+            if let Room::Over = done!(self.put(context, value, own)?) {
+                return Ok(Progress::Done(Room::Over));
             }
             own.stored += 1;
         }
-        Ok(Room::Left)
+        Ok(Progress::Done(Room::Left))
     }
 
     /// Appends the result for one value. A value that names no entry, or one hidden from the
     /// subject, is listed without attributes, so that the two cannot be told apart.
-    fn put(&self, context: &Context<'_>, value: &[u8], own: &mut Progress) -> Result<Room, Stop> {
+    fn put(
+        &self,
+        context: &Context<'_>,
+        value: &[u8],
+        own: &mut Dereferencing,
+    ) -> Result<Progress<Room>, Stop> {
         let Ok(text) = std::str::from_utf8(value) else {
-            return Ok(Room::Left);
+            return Ok(Progress::Done(Room::Left));
         };
-        context.look(LOOKS_PER_VALUE)?;
+        done!(context.look(LOOKS_PER_VALUE));
         let mut attributes = Vec::new();
         if let Ok(name) = context.catalog.schema.resolve_name(text)
             && context.decide(Right::Read, &name, None).allowed
@@ -217,16 +223,18 @@ impl Follow {
             && let Some(entry) = context.reached(id)?
         {
             let room = BYTES_MAX.saturating_sub(own.results.len());
-            if let Room::Over = self.wanted.put(context, &entry, room, &mut attributes)? {
-                return Ok(Room::Over);
+            let wanted = self.wanted.put(context, &entry, room, &mut attributes)?;
+            if let Room::Over = done!(wanted) {
+                return Ok(Progress::Done(Room::Over));
             }
         }
         put_dereference_result(&mut own.results, &self.attribute, text, &attributes);
         own.followed += 1;
-        match own.followed > FOLLOWED_MAX || own.results.len() > BYTES_MAX {
-            true => Ok(Room::Over),
-            false => Ok(Room::Left),
-        }
+        let is_over = own.followed > FOLLOWED_MAX || own.results.len() > BYTES_MAX;
+        Ok(Progress::Done(match is_over {
+            true => Room::Over,
+            false => Room::Left,
+        }))
     }
 }
 
@@ -252,14 +260,14 @@ impl Wanted {
         entry: &VisibleEntry<'_, '_>,
         room: usize,
         out: &mut Vec<u8>,
-    ) -> Result<Room, Stop> {
+    ) -> Result<Progress<Room>, Stop> {
         let schema = &context.catalog.schema;
         for stored in entry.attributes() {
             if !self.stored.contains(stored.number) {
                 continue;
             }
             if out.len() + stored.encoded.len() > room {
-                return Ok(Room::Over);
+                return Ok(Progress::Done(Room::Over));
             }
             out.extend_from_slice(stored.encoded);
         }
@@ -269,20 +277,20 @@ impl Wanted {
                 continue;
             }
             let (mut values, mut bytes) = (Vec::new(), out.len());
-            entry.shown_values(*type_id, &mut |value| {
+            done!(entry.shown_values(*type_id, &mut |value| {
                 bytes += value.len();
                 values.push(value.to_vec());
                 bytes > room
-            })?;
+            })?);
             if bytes > room {
-                return Ok(Room::Over);
+                return Ok(Progress::Done(Room::Over));
             }
             if !values.is_empty() {
                 let text = schema.type_of(*type_id).name();
                 ber::put_partial_attribute(out, text, values.iter().map(Vec::as_slice));
             }
         }
-        Ok(Room::Left)
+        Ok(Progress::Done(Room::Left))
     }
 }
 

@@ -1,58 +1,60 @@
 //! Ends a search or a slice of it: limits, full pages, the result with its controls.
 
 use crate::context::{Context, VisibleEntry};
+use crate::control::position;
 use crate::search::call::{SearchCall, Step};
-use crate::search::cursor::Cursor;
 use crate::search::limits::End;
+use crate::search::sink::Sink;
+use crate::search::state::Search;
 use crate::search::{limits, page};
 use protocol::{LdapResult, OwnedControl, ResultCode, ResultKind, response};
 use state::advice;
 use state::stop::Stop;
 
-/// Result of a slice.
-pub(crate) enum Ran {
-    /// All candidates have been looked at.
-    Done,
-    Ended(End),
-    /// Candidates are left.
-    Paused,
-}
-
 /// Writes the result of a search that has looked at all candidates.
 #[inline]
-pub(crate) fn write_everything(cursor: &mut Cursor, out: &mut Vec<u8>) {
-    if let Some(extras) = &mut cursor.extras
-        && let Some(counting) = extras.counting.take()
-    {
-        extras.done.push(counting.finish());
+pub(crate) fn write_everything(search: &mut Search, sink: &Sink, out: &mut Vec<u8>) {
+    if let Sink::Count(counting) = sink {
+        search.add_control(counting.finish());
     }
-    finish_page(cursor, &[], out);
+    finish_page(search, sink, &[], out);
 }
 
 impl End {
+    /// Writes the result of a search that ends for this reason.
     pub fn write(
         self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
-        cursor: &Cursor,
+        search: &Search,
+        sink: &Sink,
         out: &mut Vec<u8>,
     ) -> Result<Step, Stop> {
-        match self {
-            End::PageFull => finish_full_page(call, cursor, out),
-            End::SizeLimit => {
-                let text = limits::size_text(&cursor.limits, &call.catalog.limits);
-                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
+        let (limits, settings) = (&search.limits, &call.catalog.limits);
+        let (code, text) = match self {
+            End::PageFull => {
+                finish_full_page(call, search, sink, out);
+                return Ok(Step::Finished);
             }
-            End::PagedLimit => {
-                let text = limits::paged_text(&cursor.limits, &call.catalog.limits);
-                finish_with(cursor, ResultCode::SIZE_LIMIT_EXCEEDED, text, out);
-            }
+            End::SizeLimit => (
+                ResultCode::SIZE_LIMIT_EXCEEDED,
+                limits::size_text(limits, settings),
+            ),
+            End::PagedLimit => (
+                ResultCode::SIZE_LIMIT_EXCEEDED,
+                limits::paged_text(limits, settings),
+            ),
             End::CandidateLimit => {
-                let mut text = limits::candidate_text(&cursor.limits, &call.catalog.limits);
-                text.push_str(&advice::sentence(context, &cursor.filter)?);
-                finish_with(cursor, ResultCode::ADMIN_LIMIT_EXCEEDED, text, out);
+                let mut text = limits::candidate_text(limits, settings);
+                text.push_str(&advice::sentence(context, &search.criteria.filter)?);
+                (ResultCode::ADMIN_LIMIT_EXCEEDED, text)
             }
-        }
+            End::SortLimit => (
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                limits::sort_text(limits, settings, "the attribute"),
+            ),
+        };
+        finish_with(search, sink, code, text, out);
         Ok(Step::Finished)
     }
 }
@@ -62,28 +64,20 @@ impl End {
 #[inline]
 pub(crate) fn end_before(
     context: &Context<'_>,
-    cursor: &Cursor,
+    search: &Search,
     next: Option<&VisibleEntry<'_, '_>>,
 ) -> Result<Option<End>, Stop> {
-    match page_or_limit(cursor) {
+    match page_or_limit(search) {
         Some(end) if !context.hides(next)? => Ok(Some(end)),
         _ => Ok(None),
     }
 }
 
-/// Whether the page has all its entries; candidates are then tested only to find out whether there
-/// is another page.
-pub(crate) fn is_page_full(cursor: &Cursor) -> bool {
-    cursor
-        .page
-        .is_some_and(|page| cursor.sent >= u64::from(page.size))
-}
-
 /// Once the limit on candidates is reached: the end of the page if it is full, else that limit.
 #[inline]
-fn page_or_limit(cursor: &Cursor) -> Option<End> {
-    let limit = candidate_limit(cursor)?;
-    Some(match is_page_full(cursor) {
+fn page_or_limit(search: &Search) -> Option<End> {
+    let limit = search.candidate_limit()?;
+    Some(match search.is_page_full() {
         true => End::PageFull,
         false => limit,
     })
@@ -93,90 +87,92 @@ fn page_or_limit(cursor: &Cursor) -> Option<End> {
 #[inline]
 pub(crate) fn uncount_hidden(
     context: &Context<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     entry: &VisibleEntry<'_, '_>,
 ) -> Result<(), Stop> {
-    if cursor.limits.candidates_max != 0 && context.hides(Some(entry))? {
-        cursor.limits.examined -= 1;
+    if search.limits.candidates_max != 0 && context.hides(Some(entry))? {
+        search.limits.examined -= 1;
     }
     Ok(())
-}
-
-pub(crate) fn candidate_limit(cursor: &Cursor) -> Option<End> {
-    let limits = &cursor.limits;
-    let reached = limits.candidates_max != 0 && limits.examined >= limits.candidates_max;
-    reached.then_some(End::CandidateLimit)
-}
-
-pub(crate) fn size_limit(cursor: &Cursor) -> Option<End> {
-    let limit = cursor.limits.entries_max;
-    let reached = limit != 0 && cursor.limits.sent_before + cursor.sent >= limit;
-    reached.then_some(End::SizeLimit)
-}
-
-/// The server's limit on all pages together; `None` if it is not reached.
-pub(crate) fn paged_limit(cursor: &Cursor) -> Option<End> {
-    let limits = &cursor.limits;
-    let limit = limits.paged_entries_max;
-    (limit != 0 && limits.sent_before + cursor.sent >= limit).then_some(End::PagedLimit)
 }
 
 /// Parks the search for its next slice, or ends it if its time is up.
 pub(crate) fn park(
     call: &SearchCall<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
+    sink: &Sink,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
-    let now = call.lent.clock.now_us();
-    let began = *cursor.began_us.get_or_insert(now);
-    let limit = cursor.limits.time_ms_max;
-    if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
-        if is_page_full(cursor) {
-            finish_full_page(call, cursor, out);
-            return Ok(Step::Finished);
-        }
-        let text = limits::time_text(&cursor.limits, &call.catalog.limits);
-        finish_with(cursor, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
-        return Ok(Step::Finished);
+    let now_us = call.lent.clock.now_us();
+    let began_us = *search.began_us.get_or_insert(now_us);
+    if !search.limits.is_late(began_us, now_us) {
+        return Ok(Step::Parked);
     }
-    Ok(Step::Parked)
+    if search.is_page_full() {
+        finish_full_page(call, search, sink, out);
+    } else {
+        let text = limits::time_text(&search.limits, &call.catalog.limits);
+        finish_with(search, sink, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
+    }
+    Ok(Step::Finished)
 }
 
 /// Writes success with a cookie for the start of the next page.
-fn finish_full_page(call: &SearchCall<'_>, cursor: &Cursor, out: &mut Vec<u8>) {
-    let page = cursor.page.expect("only a paged search has a full page");
+fn finish_full_page(call: &SearchCall<'_>, search: &Search, sink: &Sink, out: &mut Vec<u8>) {
+    let page = search.page.expect("only a paged search has a full page");
     let mut at = page.start;
     // The number of regions fits, see `alias::regions`.
-    at.region = cursor.area as u16;
-    at.after = cursor.after;
-    at.sent += cursor.sent;
-    finish_page(cursor, &call.cookie_key.seal(&at), out);
+    at.region = search.source.area as u16;
+    at.after = search.source.after;
+    at.sent += search.sent;
+    finish_page(search, sink, &call.cookie_key.seal(&at), out);
 }
 
 /// Writes success, with a paging cookie if the search is paged (empty on the last page).
-pub(crate) fn finish_page(cursor: &Cursor, cookie: &[u8], out: &mut Vec<u8>) {
+fn finish_page(search: &Search, sink: &Sink, cookie: &[u8], out: &mut Vec<u8>) {
+    let mut controls = Vec::new();
+    if search.result.is_some() || !matches!(sink, Sink::Send(_)) {
+        controls = result_controls(search, sink);
+    }
+    if search.page.is_some() {
+        controls.push(page::response(cookie));
+    }
     let result = LdapResult::success();
-    let controls: &[OwnedControl] = match (cursor.page, &cursor.extras) {
-        (Some(_), None) => &[page::response(cookie)],
-        (None, None) => &[],
-        (None, Some(extras)) => &extras.done_controls(cursor.limits.examined),
-        (Some(_), Some(extras)) => {
-            let done = extras.done_controls(cursor.limits.examined);
-            &[&done[..], &[page::response(cookie)]].concat()
-        }
-    };
-    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, controls);
+    response::write_result(out, search.id, ResultKind::SearchDone, &result, &controls);
+}
+
+/// Answers a paged search that the client abandons (size 0 with a cookie, RFC 2696 §3).
+pub(crate) fn write_abandoned(search: &mut Search, sink: &Sink, out: &mut Vec<u8>) {
+    search.add_control(page::response(&[]));
+    write_done(search, sink, out);
 }
 
 /// Writes success with the response controls.
-pub(crate) fn write_done(cursor: &Cursor, out: &mut Vec<u8>) {
-    finish_page(cursor, &[], out);
+pub(crate) fn write_done(search: &Search, sink: &Sink, out: &mut Vec<u8>) {
+    finish_page(search, sink, &[], out);
 }
 
-fn finish_with(cursor: &Cursor, code: ResultCode, text: String, out: &mut Vec<u8>) {
+fn finish_with(search: &Search, sink: &Sink, code: ResultCode, text: String, out: &mut Vec<u8>) {
     let result = LdapResult::new(code, text);
-    let examined = cursor.limits.examined;
-    let extras = cursor.extras.as_ref();
-    let controls = extras.map_or_else(Vec::new, |it| it.own_controls(examined));
-    response::write_result(out, cursor.id, ResultKind::SearchDone, &result, &controls);
+    let controls = own_controls(search, sink);
+    response::write_result(out, search.id, ResultKind::SearchDone, &result, &controls);
+}
+
+/// The controls of a successful result.
+#[cold]
+fn result_controls(search: &Search, sink: &Sink) -> Vec<OwnedControl> {
+    let done = search.result.as_ref().map(|it| it.done.clone());
+    let mut controls = done.unwrap_or_default();
+    controls.extend(own_controls(search, sink));
+    controls
+}
+
+/// The controls that are returned with any result.
+#[cold]
+fn own_controls(search: &Search, sink: &Sink) -> Vec<OwnedControl> {
+    let explained = sink.explaining().map(|it| it.control(search));
+    let result = search.result.as_ref();
+    let position = result.and_then(|it| it.position.as_ref());
+    let position = position.map(position::control);
+    explained.into_iter().chain(position).collect()
 }

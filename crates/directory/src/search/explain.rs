@@ -7,6 +7,7 @@
 use crate::context::Context;
 use crate::control::SearchControls;
 use crate::search::area::{Area, AreaKind};
+use crate::search::state::Search;
 use protocol::control::{ExplainedPart, ExplainedRegion, Explanation};
 use protocol::{OwnedControl, ResultCode, oid};
 use state::advice;
@@ -17,10 +18,6 @@ use store::FilterPart;
 #[derive(Debug, Default)]
 pub(crate) struct Explaining {
     regions: Vec<Explained>,
-    /// Number of entries compared with the filter.
-    pub tested: u64,
-    /// Number of entries that would have been sent.
-    pub matched: u64,
     /// Time of its finished slices in microseconds, and the start of the current one.
     took_us: u64,
     slice_began_us: u64,
@@ -95,11 +92,11 @@ impl Explaining {
     }
 
     /// The response control with the explanation.
-    pub fn control(&self, examined: u64) -> OwnedControl {
+    pub fn control(&self, search: &Search) -> OwnedControl {
         let explanation = Explanation {
-            examined,
-            tested: self.tested,
-            matched: self.matched,
+            examined: search.limits.examined,
+            tested: search.criteria.tested,
+            matched: search.sent,
             microseconds: self.took_us,
             regions: self.regions.iter().map(Explained::encoded).collect(),
         };

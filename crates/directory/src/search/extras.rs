@@ -1,25 +1,23 @@
-//! State that controls add to a search: which values and entries it returns, and which controls it
-//! returns with each entry and the result. A search without such controls has no `Extras`.
+//! State that controls add to the entries that a search sends: which values, and which controls
+//! beside them. A search without such controls has no `Extras`.
 
 use crate::account::usability;
 use crate::context::{Context, VisibleEntry};
-use crate::control::{SearchControls, position};
-use crate::search::count::Counting;
-use crate::search::dereference::{Follow, Progress};
+use crate::control::SearchControls;
+use crate::search::dereference::{Dereferencing, Follow};
 use crate::search::effective_rights::EffectiveRights;
-use crate::search::explain::Explaining;
-use crate::search::sort::state::Sorted;
-use protocol::control::{Position, Subentries};
+use protocol::control::Subentries;
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 use state::catalog::Catalog;
+use state::done;
 use state::knowledge::class_filter;
 use state::matched_values::MatchedValues;
+use state::progress::Progress;
 use state::stop::Stop;
-use std::borrow::Cow;
 use std::cell::RefCell;
 
-/// State that controls add to a search.
+/// State that controls add to the entries that a search sends.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     /// Matched values: only these values are returned.
@@ -27,21 +25,11 @@ pub(crate) struct Extras {
     /// Dereference: attributes whose values are followed.
     follow: Vec<Follow>,
     /// Progress of dereferencing the entry at which the last slice ended.
-    following: RefCell<Option<Box<Progress>>>,
+    following: RefCell<Option<Box<Dereferencing>>>,
     /// Whether each entry is returned with the state of its account.
     account_usability: bool,
     /// Effective rights to be returned with each entry.
     pub rights: Option<Box<EffectiveRights>>,
-    /// If set, entries are counted instead of sent.
-    pub counting: Option<Box<Counting>>,
-    /// If set, the search is explained and its entries are not sent.
-    pub explaining: Option<Box<Explaining>>,
-    /// Position of the snapshot of the last slice, if the client asked for it.
-    pub position: Option<Position>,
-    /// Response controls that are complete already.
-    pub done: Vec<OwnedControl>,
-    /// The sorted entries still to be sent.
-    pub sorted: Option<Box<Sorted>>,
 }
 
 impl Extras {
@@ -81,24 +69,6 @@ impl Extras {
         Ok((!nothing).then(|| Box::new(it)))
     }
 
-    /// Response controls of a search that looked at `examined` entries.
-    #[cold]
-    pub fn done_controls(&self, examined: u64) -> Cow<'_, [OwnedControl]> {
-        let own = self.own_controls(examined);
-        match own.is_empty() {
-            true => Cow::Borrowed(&self.done),
-            false => Cow::Owned([&self.done[..], &own].concat()),
-        }
-    }
-
-    /// Response controls that are returned with any result.
-    #[cold]
-    pub fn own_controls(&self, examined: u64) -> Vec<OwnedControl> {
-        let explained = self.explaining.iter().map(|it| it.control(examined));
-        let position = self.position.iter().map(position::control);
-        explained.chain(position).collect()
-    }
-
     /// Appends the subject's rights on the entry, if the client asked for them.
     pub fn write_rights(
         &self,
@@ -111,26 +81,22 @@ impl Extras {
         }
     }
 
-    /// The controls of one entry.
+    /// The controls of one entry. Yields when the slice is over before all values are dereferenced.
     pub fn controls_of(
         &self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
-    ) -> Result<Vec<OwnedControl>, Stop> {
+    ) -> Result<Progress<Vec<OwnedControl>>, Stop> {
         let mut controls = Vec::new();
         if !self.follow.is_empty() {
             let mut progress = self.following.borrow_mut();
-            controls.extend(Follow::response(
-                context,
-                entry,
-                &self.follow,
-                &mut progress,
-            )?);
+            let response = Follow::response(context, entry, &self.follow, &mut progress)?;
+            controls.extend(done!(response));
         }
         if self.account_usability {
             controls.extend(usability::response(context, entry)?);
         }
-        Ok(controls)
+        Ok(Progress::Done(controls))
     }
 }
 

@@ -13,7 +13,9 @@ use crate::context::{Context, Described, EachMember, VisibleEntry};
 use protocol::{MessageId, OwnedControl, ber, response};
 use schema::{AttributeNumber, KnownAttribute, TypeId};
 use spool::{Spool, Spools};
+use state::done;
 use state::matched_values::{MatchedAttribute, MatchedValues};
+use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::{Failure, Stop};
 use std::ops::ControlFlow;
@@ -95,15 +97,16 @@ pub(crate) enum Gone {
     Vanished,
 }
 
-/// The entry with its selected large attributes; `None` if it has none.
+/// The entry with its selected large attributes; `None` if it has none. Yields when walks over
+/// groups, for its other attributes, use up the slice.
 pub(crate) fn selected(
     spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
     message: MessageId,
     (projection, matched): (&Projection, Option<&MatchedValues>),
-) -> Result<Option<Box<Large>>, Stop> {
+) -> Result<Progress<Option<Box<Large>>>, Stop> {
     let Some(spools) = spools else {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     };
     let catalog = entry.catalog();
     let stored = projection.large_sets(catalog, entry, LARGE_FROM)?;
@@ -125,13 +128,12 @@ pub(crate) fn selected(
         sets.iter_mut().for_each(|it| it.even_empty = true);
     }
     if sets.is_empty() {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     }
     let mut attributes = Vec::new();
-    projection.write_some(catalog, entry, matched, LARGE_FROM, &mut attributes)?;
-    Ok(Some(Box::new(Large::new(
-        entry, message, attributes, sets, spools,
-    )?)))
+    done!(projection.write_some(catalog, entry, matched, LARGE_FROM, &mut attributes)?);
+    let large = Large::new(entry, message, attributes, sets, spools)?;
+    Ok(Progress::Done(Some(Box::new(large))))
 }
 
 /// Begins a large entry of a following search; `None` if the entry is not large.
@@ -142,7 +144,7 @@ pub(crate) fn followed(
     projection: &Projection,
     controls: &[OwnedControl],
 ) -> Result<Option<Box<Large>>, Stop> {
-    let mut large = selected(spools, entry, message, (projection, None))?;
+    let mut large = entry.whole(|| selected(spools, entry, message, (projection, None)))?;
     if let Some(large) = &mut large {
         large.controls = controls.to_vec();
     }
@@ -231,10 +233,10 @@ impl LargeSet {
                 Ok(all)
             }
             Source::Searches(described) => context.walk_described(described, &mut |found| {
-                Ok(match found {
+                Ok(Progress::Done(match found {
                     Some(id) => each(id, Some(context.spelled_name(id)?.as_bytes())),
                     None => each(EntryId::ROOT, None),
-                })
+                }))
             }),
         }
     }

@@ -1,97 +1,42 @@
-//! Repeats a part of a search in its next slice, because a walk over groups is unfinished: the
-//! whole request, or the entry being tested.
+//! Parks a search that begins again in its next slice.
 
-use crate::context::{Context, VisibleEntry};
-use crate::search::area::Areas;
-use crate::search::call::{Query, SearchCall, Step};
-use crate::search::cursor::Cursor;
-use crate::search::end::park;
+use crate::context::Context;
+use crate::flow::Flow;
+use crate::search::call::{Query, SearchCall};
+use crate::search::cursor::{Again, Cursor, Stage};
 use crate::search::limits;
-use crate::search::offer::is_wanted;
-use state::projection::Projection;
+use protocol::{LdapResult, ResultCode, ResultKind, response};
 use state::stop::Stop;
-use store::{EntryId, Region};
+use store::EntryId;
 
-/// The cursor of a search that begins again in its next slice, because the walks over groups that
-/// it call are unfinished. `None` if its time limit has ended it.
+/// Parks a search that begins again in its next slice, because the walks over groups that it needs
+/// are not done. Its time limit may end it instead.
 #[cold]
 pub(crate) fn begin_later(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
     out: &mut Vec<u8>,
-) -> Result<Option<Box<Cursor>>, Stop> {
+) -> Result<Flow, Stop> {
     context.leave_unfinished(EntryId::ROOT);
-    let mut walks = context.walks_for_later().unwrap_or_default();
-    walks.request = Some(query.message.encoded.into());
-    let mut cursor = Box::new(Cursor {
-        id: query.message.id,
-        filter: schema::Filter::False,
-        whole_bytes_max: usize::MAX,
-        projection: Projection::default(),
-        areas: Areas::new(),
-        area: 0,
-        candidates: None,
-        after: EntryId(0),
-        sent: 0,
-        limits: limits::of_search(query.request, call.limits, false),
-        page: None,
-        manage_dsa_it: false,
-        deref_searching: false,
-        hides_subentries: false,
-        extras: None,
-        began_us: walks.began_us,
+    let id = query.message.id;
+    let now_us = call.lent.clock.now_us();
+    let began_us = query.began_us.unwrap_or(now_us);
+    let limits = limits::of_search(query.request, &call.limits, false);
+    if limits.is_late(began_us, now_us) {
+        let text = limits::time_text(&limits, &call.catalog.limits);
+        let result = LdapResult::new(ResultCode::TIME_LIMIT_EXCEEDED, text);
+        response::write_result(out, id, ResultKind::SearchDone, &result, &[]);
+        return Ok(Flow::Done);
+    }
+    let again = Again {
+        request: query.message.encoded.into(),
+        began_us,
+    };
+    Ok(Flow::More(Box::new(Cursor {
+        id,
         subject: None,
-        permit: None,
-        has_waited: false,
-        large: None,
-        walks: None,
-        buffer: Vec::new(),
-    });
-    if let Step::Finished = park(call, &mut cursor, out)? {
-        return Ok(None);
-    }
-    walks.began_us = cursor.began_us;
-    cursor.walks = Some(walks);
-    Ok(Some(cursor))
-}
-
-/// Whether a sorted search wants an entry with this candidate id; `None` if the next slice has to
-/// decide.
-pub(crate) fn wants(
-    context: &Context<'_>,
-    cursor: &mut Cursor,
-    region: &Region,
-    (id, entry): (EntryId, &VisibleEntry<'_, '_>),
-) -> Result<Option<bool>, Stop> {
-    if !context.in_region(entry, region)? {
-        return Ok(Some(false));
-    }
-    match is_wanted(context, cursor, region.base, entry) {
-        Ok(wanted) => Ok(Some(wanted)),
-        Err(stop) => leave(context, cursor, id, stop).map(|()| None),
-    }
-}
-
-/// Leaves an entry to the next slice if its walks over groups are unfinished; passes on other
-/// errors.
-#[cold]
-pub(crate) fn step_back(
-    context: &Context<'_>,
-    cursor: &mut Cursor,
-    id: EntryId,
-    stop: Stop,
-) -> Result<bool, Stop> {
-    leave(context, cursor, id, stop)?;
-    cursor.after = EntryId(id.0 - 1);
-    Ok(true)
-}
-
-fn leave(context: &Context<'_>, cursor: &mut Cursor, id: EntryId, stop: Stop) -> Result<(), Stop> {
-    if !stop.is_unfinished() {
-        return Err(stop);
-    }
-    context.leave_unfinished(id);
-    cursor.limits.examined -= 1;
-    Ok(())
+        walks: context.walks_for_later(),
+        stage: Stage::Again(again),
+    })))
 }

@@ -1,11 +1,13 @@
 //! The limits of a search, and the texts of results when a limit stops it.
 
-use policy::{LimitSettings, Limits, Whose};
+use policy::{LimitSettings, SubjectLimits, Whose};
 use protocol::SearchRequest;
 
 /// Reason why a search ends before its last candidate.
 pub(crate) enum End {
     PageFull,
+    /// More entries match than may be sorted.
+    SortLimit,
     SizeLimit,
     PagedLimit,
     CandidateLimit,
@@ -36,10 +38,19 @@ pub(crate) struct SearchLimits {
     pub sort_entries_max: u64,
 }
 
+impl SearchLimits {
+    /// Whether the time limit of a search that began at `began_us` is over at `now_us`
+    /// (microseconds).
+    pub fn is_late(&self, began_us: u64, now_us: u64) -> bool {
+        let limit = self.time_ms_max;
+        limit != 0 && now_us.saturating_sub(began_us) > limit * 1_000
+    }
+}
+
 /// The limits of one search.
 pub(crate) fn of_search(
     request: &SearchRequest<'_>,
-    (limits, whose): (Limits, Whose),
+    limits: &SubjectLimits,
     paged: bool,
 ) -> SearchLimits {
     let server = if paged {
@@ -56,7 +67,7 @@ pub(crate) fn of_search(
         by_server,
         sent_before: 0,
         paged_entries_max: limits.paged_entries_max,
-        whose,
+        whose: limits.whose,
         time_by_server: server_ms != 0 && (client_ms == 0 || server_ms < client_ms),
         time_ms_max: match (client_ms, server_ms) {
             (0, limit) | (limit, 0) => limit,

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::places::{Permit, is_small};
 use crate::search::area::AreaKind;
 use crate::search::call::SearchCall;
-use crate::search::cursor::Cursor;
+use crate::search::state::Search;
 use protocol::ResultCode;
 use schema::Filter;
 use state::advice;
@@ -13,20 +13,21 @@ use state::stop::Stop;
 
 /// Refuses a search that no index narrows down, even one for all entries. Reading the few entries
 /// of a small subtree is allowed.
-pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop> {
-    for area in cursor
+pub(crate) fn refuse(context: &Context<'_>, search: &Search) -> Result<(), Stop> {
+    for area in search
+        .source
         .areas
         .iter()
         .filter(|it| it.kind == AreaKind::Entries)
     {
-        let plan = context.plan(&cursor.filter, &area.region)?;
+        let plan = context.plan(&search.criteria.filter, &area.region)?;
         if plan.is_unindexed() || plan.is_scan() && plan.exact() {
             // A plan contains numbers of entries, hidden ones included.
             let plan = match context.sees_everything() {
                 true => format!(": {}", plan.explain(&context.catalog.schema)),
                 false => String::new(),
             };
-            let advice = advice::sentence(context, &cursor.filter)?;
+            let advice = advice::sentence(context, &search.criteria.filter)?;
             return Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
                 format!("unindexed, and the client wants no such search{plan}{advice}"),
@@ -40,9 +41,9 @@ pub(crate) fn refuse(context: &Context<'_>, cursor: &Cursor) -> Result<(), Stop>
 /// search. So a client that sends many, or repeats refused ones, gets no more turns than others. In
 /// a small directory no search waits.
 #[cold]
-pub(crate) fn waits(context: &Context<'_>, cursor: &mut Cursor) -> Result<bool, Stop> {
-    let waits = !cursor.has_waited && !is_small(context)?;
-    cursor.has_waited = true;
+pub(crate) fn waits(context: &Context<'_>, search: &mut Search) -> Result<bool, Stop> {
+    let waits = !search.has_waited && !is_small(context)?;
+    search.has_waited = true;
     Ok(waits)
 }
 
@@ -51,23 +52,21 @@ pub(crate) fn waits(context: &Context<'_>, cursor: &mut Cursor) -> Result<bool, 
 pub(crate) fn admit(
     context: &Context<'_>,
     call: &SearchCall<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
 ) -> Result<(), Stop> {
-    if cursor.permit.is_none() {
-        cursor.permit = permit(context, call, &cursor.filter)?.map(Box::new);
+    if search.permit.is_none() {
+        search.permit = permit(context, call, &search.criteria.filter)?.map(Box::new);
     }
     Ok(())
 }
 
-/// A place for an unindexed search, held until it is dropped; `None` in a small directory, which
-/// call none. Refuses with `busy` at the limit.
+/// A place for an unindexed search, held until it is dropped; `None` in a small directory, where no
+/// search needs one. Refuses with `busy` at the limit.
 #[cold]
 pub(crate) fn permit(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     filter: &Filter,
 ) -> Result<Option<Permit>, Stop> {
-    let (limits, whose) = call.limits;
-    let max = limits.unindexed_searches_max;
-    call.shared.unindexed.place(context, filter, (max, whose))
+    call.shared.unindexed.place(context, filter, &call.limits)
 }

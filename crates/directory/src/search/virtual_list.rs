@@ -124,7 +124,7 @@ impl Listed<'_> {
             Some(start) => {
                 let before = self.nodes.len().min(start.after.0 as usize);
                 self.nodes.drain(..before);
-                let size = page::size(asked, call.limits.0.page_entries_max) as usize;
+                let size = page::size(asked, call.limits.page_entries_max) as usize;
                 if self.nodes.len() > size {
                     self.nodes.truncate(size);
                     let sent = (before + size) as u64;

@@ -1,10 +1,12 @@
 //! Searches of entries that are not stored: the root DSE, the subschema subentry and the monitor.
 
 use crate::context::Context;
+use crate::control::position;
 use crate::search::call::{Query, SearchCall};
 use crate::search::extras::Extras;
 use crate::search::monitor::{Node, tree};
 use crate::search::{count, extras, root_dse, subschema, virtual_list};
+use protocol::control::Position;
 use protocol::{LdapResult, ResultCode, ResultKind, Scope, SearchRequest, response};
 use schema::{Name, Truth};
 use state::heavy;
@@ -129,6 +131,8 @@ pub(crate) struct VirtualSearch<'s> {
     pub projection: &'s Projection,
     /// State of controls; `None` without such controls.
     pub extras: Option<&'s Extras>,
+    /// Position of the snapshot, if the client asked for it.
+    pub position: Option<&'s Position>,
 }
 
 /// Answers a search for entries that are not stored.
@@ -160,7 +164,8 @@ pub(crate) fn answer(
     let mut matches =
         |it: &&Node| filter.evaluate(&catalog.schema, &it.entry, &mut scratch) == Truth::True;
     let mut found: Vec<&Node> = nodes.iter().filter(|it| matches(it)).collect();
-    let mut done = extras.map_or_else(Vec::new, |it| it.own_controls(0));
+    let position = || search.position.map(position::control);
+    let mut done = Vec::from_iter(position());
     let count = match asked {
         Some(asked) => asked.count_alone(controls.page.is_some())?,
         None => None,
@@ -186,8 +191,8 @@ pub(crate) fn answer(
             let limit = request.size_limit;
             let text = format!("the request's own size limit of {limit} entries; more match");
             let result = LdapResult::new(ResultCode::SIZE_LIMIT_EXCEEDED, text);
-            let own = extras.map_or_else(Vec::new, |it| it.own_controls(0));
-            response::write_result(out, id, ResultKind::SearchDone, &result, &own);
+            let own = position();
+            response::write_result(out, id, ResultKind::SearchDone, &result, own.as_slice());
             return Ok(());
         }
         let mark = response::begin_search_entry(out, id, node.name.as_bytes());

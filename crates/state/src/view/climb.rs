@@ -5,6 +5,8 @@ use super::dynamic::DynamicGroups;
 use super::membership::{Followed, Group, Reach, refuse_too_many};
 use super::pace::LOOKS_PER_NAME;
 use super::plain::PlainView;
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use roaring::RoaringTreemap;
 use schema::{Assertion, Filter, Name, Selector, ValueSource};
@@ -105,20 +107,23 @@ impl PlainView<'_> {
     }
 
     /// Continues a walk until it or the slice ends.
-    pub(super) fn climb(&self, climb: &mut Climb, dynamic: &mut DynamicGroups) -> Result<(), Stop> {
+    pub(super) fn climb(
+        &self,
+        climb: &mut Climb,
+        dynamic: &mut DynamicGroups,
+    ) -> Result<Progress<()>, Stop> {
         loop {
-            if let Some(mut asked) = climb.asked.take() {
-                let done = self.ask(climb, &mut asked, dynamic);
-                if done.is_err() {
-                    climb.asked = Some(asked);
-                }
-                done?;
+            if let Some(mut asked) = climb.asked.take()
+                && let Progress::Yield = self.ask(climb, &mut asked, dynamic)?
+            {
+                climb.asked = Some(asked);
+                return Ok(Progress::Yield);
             }
             let Some(next) = climb.found.get(climb.next) else {
-                return Ok(());
+                return Ok(Progress::Done(()));
             };
             if climb.reach == Some(Reach::Direct) {
-                return Ok(());
+                return Ok(Progress::Done(()));
             }
             climb.asked = self.asking(next.id)?.map(Box::new);
             climb.next += 1;
@@ -131,20 +136,19 @@ impl PlainView<'_> {
         climb: &mut Climb,
         asked: &mut Asked,
         dynamic: &mut DynamicGroups,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         while let Some(selector) = climb.followed.get(asked.attribute).cloned() {
             let candidates = match asked.candidates.take() {
                 Some(candidates) => candidates,
                 None => {
-                    self.pace.look(LOOKS_PER_NAME)?;
+                    done!(self.pace.look(LOOKS_PER_NAME));
                     self.holder_candidates(&selector, &asked.name, &asked.spelled)?
                 }
             };
-            let done = self.ask_holders(climb, asked, &selector, &candidates);
-            if done.is_err() {
+            if let Progress::Yield = self.ask_holders(climb, asked, &selector, &candidates)? {
                 asked.candidates = Some(candidates);
+                return Ok(Progress::Yield);
             }
-            done?;
             asked.attribute += 1;
             asked.after = EntryId::ROOT;
         }
@@ -152,7 +156,7 @@ impl PlainView<'_> {
             Some(Reach::Everything) if self.catalog.has_dynamic_groups => {
                 self.ask_dynamic_groups(climb, asked, dynamic)
             }
-            _ => Ok(()),
+            _ => Ok(Progress::Done(())),
         }
     }
 
@@ -184,12 +188,12 @@ impl PlainView<'_> {
         asked: &mut Asked,
         selector: &Selector,
         candidates: &Candidates,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         let named = self.snapshot.members_named(asked.name.bytes())?;
         let named: SmallVec<[EntryId; 2]> = named.collect();
         for found in candidates.entries_after(*self.snapshot, asked.after) {
             let (id, view) = found?;
-            self.pace.look(1)?;
+            done!(self.pace.look(1));
             let holds = self.holds_link(id, &view, selector, &named)?
                 || self.holds(&view, selector, &asked.name, &asked.spelled);
             // Which entries execution refuses must not depend on whether an index found the
@@ -203,7 +207,7 @@ impl PlainView<'_> {
             }
             asked.after = id;
         }
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
     /// Whether an entry holds one of `named` as a link.
@@ -253,13 +257,13 @@ impl PlainView<'_> {
         climb: &mut Climb,
         asked: &mut Asked,
         dynamic: &mut DynamicGroups,
-    ) -> Result<(), Stop> {
-        let groups = dynamic.read(self)?;
+    ) -> Result<Progress<()>, Stop> {
+        let groups = done!(dynamic.read(self)?);
         let Some(view) = self.snapshot.entry(asked.id)? else {
-            return Ok(());
+            return Ok(Progress::Done(()));
         };
         while let Some(group) = groups.get(asked.described) {
-            self.pace.look(1)?;
+            done!(self.pace.look(1));
             climb.looked += 1;
             self.pace.require_short(climb.looked)?;
             if self.describes(group, asked.id, &view)? {
@@ -267,7 +271,7 @@ impl PlainView<'_> {
             }
             asked.described += 1;
         }
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
     fn add_group(&self, climb: &mut Climb, id: EntryId) -> Result<(), Stop> {

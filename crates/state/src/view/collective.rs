@@ -87,14 +87,15 @@ impl<'c> VisibleEntry<'c, '_> {
         &self,
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
+    ) -> Result<Option<bool>, Stop> {
         let schema = &self.view.catalog.schema;
-        if !schema.type_of(schema.known(number)?.type_id).collective {
-            return None;
+        let known = schema.known(number);
+        if !known.is_some_and(|it| schema.type_of(it.type_id).collective) {
+            return Ok(None);
         }
-        let lent = self.lent().ok()?;
+        let lent = self.lent()?;
         let mut of_number = lent.iter().filter(|it| it.number == number).peekable();
-        of_number.peek()?;
-        Some(of_number.any(|it| it.values().into_iter().any(&mut *test)))
+        let some = of_number.peek().is_some();
+        Ok(some.then(|| of_number.any(|it| it.values().into_iter().any(&mut *test))))
     }
 }

@@ -2,7 +2,9 @@
 
 use super::dynamic::Described;
 use super::entry::VisibleEntry;
+use crate::done;
 use crate::index_progress;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::time;
 use schema::TypeId;
@@ -21,24 +23,25 @@ impl VisibleEntry<'_, '_> {
         &self,
         type_id: TypeId,
         test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<Option<bool>, Stop> {
+    ) -> Result<Progress<Option<bool>>, Stop> {
         let catalog = self.view.catalog;
         if type_id == catalog.computed.collective_attribute_subentries {
             let names = self.lender_names()?;
             let mut values = names.iter().map(|it| it.as_bytes());
-            return Ok((!names.is_empty()).then(|| values.any(test)));
+            let found = (!names.is_empty()).then(|| values.any(test));
+            return Ok(Progress::Done(found));
         }
         let Some(reach) = self.view.reach_of(type_id) else {
-            return Ok(self.computed(type_id)?.map(|value| test(&value)));
+            let found = self.computed(type_id)?.map(|value| test(&value));
+            return Ok(Progress::Done(found));
         };
         if !self.view.knows_groups() {
-            return Ok(None);
+            return Ok(Progress::Done(None));
         }
-        let groups = self.view.groups_of(self.id, reach)?;
-        if groups.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(groups.iter().any(|it| test(it.spelled.as_bytes()))))
+        let groups = done!(self.view.groups_of(self.id, reach)?);
+        let mut names = groups.iter().map(|it| it.spelled.as_bytes());
+        let found = (!groups.is_empty()).then(|| names.any(test));
+        Ok(Progress::Done(found))
     }
 
     /// Like `computed_values`, for a response: a dynamic group also shows its members.
@@ -46,30 +49,30 @@ impl VisibleEntry<'_, '_> {
         &self,
         type_id: TypeId,
         test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         if self.view.conceals(type_id) {
-            return Ok(());
+            return Ok(Progress::Done(()));
         }
         if type_id != self.view.catalog.computed.member {
-            self.computed_values(type_id, test)?;
+            done!(self.computed_values(type_id, test)?);
         } else if let Some(mut described) = self.description()? {
             // Runs in one piece, so only for few members; a search returns many in slices, as
             // `Large`.
             let (mut looked, over) = (0, Cell::new(false));
-            let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
+            let each = &mut |found: Option<EntryId>| {
                 looked += 1;
                 self.view.pace.require_whole(looked)?;
                 if let Some(id) = found {
                     over.set(test(self.view.spelled_name(id)?.as_bytes()));
                 }
-                Ok(match over.get() {
+                Ok(Progress::Done(match over.get() {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
-                })
+                }))
             };
             while !self.view.walk_described(&mut described, each)? && !over.get() {}
         }
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
     /// An iterator over the members of a dynamic group; `None` if the entry is no such group.
@@ -81,13 +84,13 @@ impl VisibleEntry<'_, '_> {
     }
 
     /// All values that [`shown_values`](Self::shown_values) yields.
-    pub fn all_shown_values(&self, type_id: TypeId) -> Result<Vec<Vec<u8>>, Stop> {
+    pub fn all_shown_values(&self, type_id: TypeId) -> Result<Progress<Vec<Vec<u8>>>, Stop> {
         let mut values = Vec::new();
-        self.shown_values(type_id, &mut |value| {
+        let shown = self.shown_values(type_id, &mut |value| {
             values.push(value.to_vec());
             false
         })?;
-        Ok(values)
+        Ok(shown.map(|()| values))
     }
 
     /// The value of a single-valued computed attribute; `None` if the entry has none.

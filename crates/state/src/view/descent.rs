@@ -4,6 +4,8 @@ use super::dynamic::Described;
 use super::membership::{Followed, Reach, refuse_too_many};
 use super::pace::MET_MAX;
 use super::plain::PlainView;
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use roaring::RoaringTreemap;
 use schema::Name;
@@ -81,48 +83,52 @@ impl Asked {
 
 impl PlainView<'_> {
     /// Continues a walk until it or the slice ends.
-    pub(super) fn descend(&self, descent: &mut Descent) -> Result<(), Stop> {
+    pub(super) fn descend(&self, descent: &mut Descent) -> Result<Progress<()>, Stop> {
         loop {
             if let Some(mut asked) = descent.asked.take() {
-                match self.ask_members(descent, &mut asked) {
-                    Ok(Answer::All) => {}
-                    Ok(Answer::Exchanged) => {
+                match self.ask_members(descent, &mut asked)? {
+                    Progress::Done(Answer::All) => {}
+                    Progress::Done(Answer::Exchanged) => {
                         // Starts again, so that the result never mixes old and new members.
                         let followed = std::mem::take(&mut descent.followed);
                         *descent = Descent::new(descent.top, descent.reach, followed);
                         continue;
                     }
-                    Err(stop) => {
+                    Progress::Yield => {
                         descent.asked = Some(asked);
-                        return Err(stop);
+                        return Ok(Progress::Yield);
                     }
                 }
             }
             let Some(group) = descent.groups.pop() else {
-                return Ok(());
+                return Ok(Progress::Done(()));
             };
             descent.asked = Some(Box::new(Asked::new(group)));
         }
     }
 
-    fn ask_members(&self, descent: &mut Descent, asked: &mut Asked) -> Result<Answer, Stop> {
+    fn ask_members(
+        &self,
+        descent: &mut Descent,
+        asked: &mut Asked,
+    ) -> Result<Progress<Answer>, Stop> {
         let Some(view) = self.snapshot.entry(asked.group)? else {
-            return Ok(Answer::All);
+            return Ok(Progress::Done(Answer::All));
         };
-        if !self.ask_row(descent, asked, &view)? {
-            return Ok(Answer::All);
+        if !done!(self.ask_row(descent, asked, &view)?) {
+            return Ok(Progress::Done(Answer::All));
         }
         if view.has_links() {
-            match self.ask_sets(descent, asked)? {
-                None => return Ok(Answer::All),
-                Some(Answer::Exchanged) => return Ok(Answer::Exchanged),
+            match done!(self.ask_sets(descent, asked)?) {
+                None => return Ok(Progress::Done(Answer::All)),
+                Some(Answer::Exchanged) => return Ok(Progress::Done(Answer::Exchanged)),
                 Some(Answer::All) => {}
             }
         }
         if descent.reach == Reach::Everything && self.catalog.has_dynamic_groups {
-            self.ask_description(descent, asked)?;
+            done!(self.ask_description(descent, asked)?);
         }
-        Ok(Answer::All)
+        Ok(Progress::Done(Answer::All))
     }
 
     /// Adds the members stored in the entry's row; false if the subject may not know them.
@@ -131,7 +137,7 @@ impl PlainView<'_> {
         descent: &mut Descent,
         asked: &mut Asked,
         view: &EntryView<'_>,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Progress<bool>, Stop> {
         let schema = &self.catalog.schema;
         let (mut at, mut normal) = (0, Vec::new());
         let followed = descent.followed.clone();
@@ -141,14 +147,14 @@ impl PlainView<'_> {
         });
         for (type_id, attribute) in stored {
             if !self.knows_members_of(asked.group, &mut asked.known)? {
-                return Ok(false);
+                return Ok(Progress::Done(false));
             }
             for value in attribute.values() {
                 at += 1;
                 if at <= asked.values {
                     continue;
                 }
-                self.take_look(descent)?;
+                done!(self.take_look(descent)?);
                 normal.clear();
                 let done = schema.normalise_equality(type_id, value, &mut normal);
                 let name = done.is_ok().then(|| Name::from_bytes(without_uid(&normal)));
@@ -161,31 +167,35 @@ impl PlainView<'_> {
                 asked.values = at;
             }
         }
-        Ok(true)
+        Ok(Progress::Done(true))
     }
 
     /// Adds the members that are links; `None` if the subject may not know them.
-    fn ask_sets(&self, descent: &mut Descent, asked: &mut Asked) -> Result<Option<Answer>, Stop> {
+    fn ask_sets(
+        &self,
+        descent: &mut Descent,
+        asked: &mut Asked,
+    ) -> Result<Progress<Option<Answer>>, Stop> {
         let followed = descent.followed.clone();
         let mut sets = self.snapshot.linked_sets(asked.group)?;
         sets.retain(|set| followed.iter().any(|it| it.numbers.contains(&set.number)));
         let is_gone = |set: &SetId| !sets.iter().any(|it| it.set == *set);
         if asked.set.is_some_and(|(set, _)| is_gone(&set)) || asked.sets.iter().any(is_gone) {
-            return Ok(Some(Answer::Exchanged));
+            return Ok(Progress::Done(Some(Answer::Exchanged)));
         }
         for set in sets.iter().map(|it| it.set) {
             if asked.sets.contains(&set) {
                 continue;
             }
             if !self.knows_members_of(asked.group, &mut asked.known)? {
-                return Ok(None);
+                return Ok(Progress::Done(None));
             }
             let at = asked.set.filter(|(of, _)| *of == set);
             let after = at.map_or(EntryId::ROOT, |(_, last)| last);
             asked.set = Some((set, after));
             for member in self.snapshot.members_after(set, after)? {
                 let member = member?;
-                self.take_look(descent)?;
+                done!(self.take_look(descent)?);
                 let id = match self.snapshot.entry(member)? {
                     Some(_) => Some(member),
                     None => self.snapshot.named_by(member)?,
@@ -198,50 +208,49 @@ impl PlainView<'_> {
             asked.sets.push(set);
             asked.set = None;
         }
-        Ok(Some(Answer::All))
+        Ok(Progress::Done(Some(Answer::All)))
     }
 
     /// Adds the entries that the searches of a dynamic group find.
-    fn ask_description(&self, descent: &mut Descent, asked: &mut Asked) -> Result<(), Stop> {
+    fn ask_description(
+        &self,
+        descent: &mut Descent,
+        asked: &mut Asked,
+    ) -> Result<Progress<()>, Stop> {
         let mut described = match asked.described.take() {
             Some(described) => described,
             None => match self.described_by(asked.group)? {
                 Some(described) => Box::new(described),
-                None => return Ok(()),
+                None => return Ok(Progress::Done(())),
             },
         };
         if !self.knows_members_of(asked.group, &mut asked.known)? {
-            return Ok(());
+            return Ok(Progress::Done(()));
         }
         loop {
-            let each = &mut |found: Option<EntryId>| -> Result<ControlFlow<()>, Stop> {
-                self.take_look(descent)?;
+            let each = &mut |found: Option<EntryId>| {
+                done!(self.take_look(descent)?);
                 if let Some(id) = found {
                     self.add_member(descent, id)?;
                 }
-                Ok(ControlFlow::Continue(()))
+                Ok(Progress::Done(ControlFlow::Continue(())))
             };
-            let done = self.walk_described(&mut described, each);
-            match done {
-                Ok(true) => return Ok(()),
-                // A whole slice of candidates was collected without a match.
-                Ok(false) if self.pace.is_divided() => {
-                    asked.described = Some(described);
-                    return Err(Stop::unfinished());
-                }
-                Ok(false) => {}
-                Err(stop) => {
-                    asked.described = Some(described);
-                    return Err(stop);
-                }
+            if self.walk_described(&mut described, each)? {
+                return Ok(Progress::Done(()));
+            }
+            // No looks are left, or a slice of candidates was collected.
+            if self.pace.is_divided() {
+                asked.described = Some(described);
+                return Ok(Progress::Yield);
             }
         }
     }
 
-    fn take_look(&self, descent: &mut Descent) -> Result<(), Stop> {
-        self.pace.look(1)?;
+    fn take_look(&self, descent: &mut Descent) -> Result<Progress<()>, Stop> {
+        done!(self.pace.look(1));
         descent.looked += 1;
-        self.pace.require_short(descent.looked)
+        self.pace.require_short(descent.looked)?;
+        Ok(Progress::Done(()))
     }
 
     fn add_member(&self, descent: &mut Descent, id: EntryId) -> Result<(), Stop> {

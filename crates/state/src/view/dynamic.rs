@@ -6,8 +6,10 @@ use super::pace::LOOKS_PER_NAME;
 use super::plain::PlainView;
 use super::served::Permit;
 use super::stored::StoredEntry;
+use crate::done;
 use crate::knowledge::DYNAMIC_GROUP_CLASS;
 use crate::knowledge::class_filter;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use protocol::Scope;
 use protocol::url::LdapUrl;
@@ -44,14 +46,14 @@ struct Reading {
 
 impl DynamicGroups {
     /// Reads the groups until all are read or the slice ends.
-    pub fn read(&mut self, view: &PlainView<'_>) -> Result<Rc<[DynamicGroup]>, Stop> {
+    pub fn read(&mut self, view: &PlainView<'_>) -> Result<Progress<Rc<[DynamicGroup]>>, Stop> {
         if let Some(all) = &self.all {
-            return Ok(Rc::clone(all));
+            return Ok(Progress::Done(Rc::clone(all)));
         }
-        view.read_dynamic_groups(&mut self.reading)?;
+        done!(view.read_dynamic_groups(&mut self.reading)?);
         let all: Rc<[DynamicGroup]> = std::mem::take(&mut self.reading).groups.into();
         self.all = Some(Rc::clone(&all));
-        Ok(all)
+        Ok(Progress::Done(all))
     }
 }
 
@@ -70,6 +72,11 @@ pub struct Described {
     permit: Option<Box<dyn Permit>>,
 }
 
+/// Callback for each candidate of a dynamic group: the id of a member, or `None` for a candidate
+/// that is none or was a member before. It decides whether to go on.
+pub type EachDescribed<'e> =
+    dyn FnMut(Option<EntryId>) -> Result<Progress<ControlFlow<()>>, Stop> + 'e;
+
 impl Described {
     /// Goes back to the first search.
     pub fn begin_anew(&mut self) {
@@ -80,7 +87,7 @@ impl Described {
 
 impl PlainView<'_> {
     /// Reads dynamic groups until all are read or the slice ends.
-    fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<(), Stop> {
+    fn read_dynamic_groups(&self, reading: &mut Reading) -> Result<Progress<()>, Stop> {
         let schema = &self.catalog.schema;
         let everywhere = Region {
             base: EntryId::ROOT,
@@ -94,11 +101,11 @@ impl PlainView<'_> {
                 self.candidates(&plan, EntryId::ROOT)?
             }
         };
-        let done = self.read_among(reading, &filter, &candidates);
-        if done.is_err() {
+        let read = self.read_among(reading, &filter, &candidates)?;
+        if let Progress::Yield = read {
             reading.candidates = Some(candidates);
         }
-        done
+        Ok(read)
     }
 
     fn read_among(
@@ -106,18 +113,18 @@ impl PlainView<'_> {
         reading: &mut Reading,
         filter: &Filter,
         candidates: &Candidates,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         let mut scratch = Vec::new();
         for found in candidates.entries_after(*self.snapshot, reading.after) {
             let (id, view) = found?;
-            self.pace.look(LOOKS_PER_NAME)?;
+            done!(self.pace.look(LOOKS_PER_NAME));
             if filter.evaluate(&self.catalog.schema, &view, &mut scratch) == Truth::True {
                 let searches = self.searches_of(&view)?;
                 reading.groups.push(DynamicGroup { id, searches });
             }
             reading.after = id;
         }
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
     /// The searches that the `memberURL` values of an entry describe.
@@ -254,12 +261,12 @@ impl PlainView<'_> {
 
     /// Continues the iteration: calls `each` for every candidate, with its id if it is a member not
     /// shown before, else with `None`. Returns true after the last candidate; false when `each`
-    /// stops or one slice of candidates was collected. If `each` fails, the next call repeats the
-    /// same candidate.
+    /// breaks or yields, or one slice of candidates was collected. If `each` yields, the next call
+    /// repeats the candidate.
     pub fn walk_described(
         &self,
         walk: &mut Described,
-        each: &mut dyn FnMut(Option<EntryId>) -> Result<ControlFlow<()>, Stop>,
+        each: &mut EachDescribed<'_>,
     ) -> Result<bool, Stop> {
         while walk.at < walk.searches.len() {
             let (region, filter) = &walk.searches[walk.at];
@@ -273,17 +280,11 @@ impl PlainView<'_> {
                     self.begin_candidates(&plan, EntryId::ROOT)?
                 }
             };
-            let mut goes_on = self.gather(&mut candidates)?;
-            let mut failed = None;
-            if goes_on {
-                match self.walk_search(walk, &candidates, each) {
-                    Ok(all) => goes_on = all,
-                    Err(stop) => (goes_on, failed) = (false, Some(stop)),
-                }
-            }
+            let goes_on =
+                self.gather(&mut candidates)? && self.walk_search(walk, &candidates, each)?;
             if !goes_on {
                 walk.candidates = Some(candidates);
-                return failed.map_or(Ok(false), Err);
+                return Ok(false);
             }
             walk.at += 1;
             walk.after = EntryId::ROOT;
@@ -297,21 +298,21 @@ impl PlainView<'_> {
         while !all && members <= most {
             all = self.walk_described(&mut walk, &mut |found| {
                 members += u64::from(found.is_some());
-                Ok(match members > most {
+                Ok(Progress::Done(match members > most {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
-                })
+                }))
             })?;
         }
         Ok(members > most)
     }
 
-    /// One of the searches; false when `each` has enough.
+    /// One of the searches; false when `each` breaks or yields.
     fn walk_search(
         &self,
         walk: &mut Described,
         candidates: &Candidates,
-        each: &mut dyn FnMut(Option<EntryId>) -> Result<ControlFlow<()>, Stop>,
+        each: &mut EachDescribed<'_>,
     ) -> Result<bool, Stop> {
         let (region, filter) = &walk.searches[walk.at];
         let mut scratch = Vec::new();
@@ -322,7 +323,9 @@ impl PlainView<'_> {
             let is_member = self.snapshot.is_within(id, &view, region)?
                 && !walk.met.contains(id.0)
                 && self.is_found(filter, id, &view, &mut scratch)?;
-            let flow = each(is_member.then_some(id))?;
+            let Progress::Done(flow) = each(is_member.then_some(id))? else {
+                return Ok(false);
+            };
             walk.after = id;
             if is_member && walk.searches.len() > 1 {
                 walk.met.insert(id.0);

@@ -3,6 +3,7 @@
 use super::View;
 use crate::catalog::Catalog;
 use crate::history::Moment;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::time;
 use schema::{AttributeNumber, Name};
@@ -22,6 +23,12 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     #[inline]
     pub fn catalog(&self) -> &'c Catalog {
         self.view.catalog
+    }
+
+    /// Runs work on the entry in one piece, like [`PlainView::whole`](super::PlainView::whole).
+    #[inline]
+    pub fn whole<T>(&self, work: impl FnOnce() -> Result<Progress<T>, Stop>) -> Result<T, Stop> {
+        self.view.whole(work)
     }
 
     /// The DN as spelled.

@@ -3,6 +3,8 @@
 use super::View;
 use super::entry::VisibleEntry;
 use super::members::write_member;
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use schema::AttributeNumber;
 use smallvec::SmallVec;
@@ -17,22 +19,22 @@ impl View<'_> {
         entry: EntryId,
         set: SetId,
         each: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Progress<bool>, Stop> {
         let mut last = EntryId::ROOT;
         if !self.pace.is_divided() {
             return self.walk_values(set, &mut last, each);
         }
         match self.walks().values.so_far(entry, set) {
             Ok(after) => last = after,
-            Err(found) => return Ok(found),
+            Err(found) => return Ok(Progress::Done(found)),
         }
-        let walked = self.walk_values(set, &mut last, each);
+        let walked = self.walk_values(set, &mut last, each)?;
         let values = &mut self.walks().values;
         match walked {
-            Ok(found) => values.finish(found),
-            Err(_) => values.pause(set, last),
+            Progress::Done(found) => values.finish(found),
+            Progress::Yield => values.pause(set, last),
         }
-        walked
+        Ok(walked)
     }
 }
 
@@ -101,16 +103,16 @@ impl VisibleEntry<'_, '_> {
         &self,
         number: AttributeNumber,
         test: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<Option<bool>, Stop> {
-        let Some(set) = self.linked_set(number).ok().flatten() else {
-            return Ok(None);
+    ) -> Result<Progress<Option<bool>>, Stop> {
+        let Some(set) = self.linked_set(number)? else {
+            return Ok(Progress::Done(None));
         };
         let mut some = false;
         let each = &mut |value: &[u8]| {
             some = true;
             test(value)
         };
-        let found = self.view.values_once(self.id, set.set, each)?;
-        Ok((some || found).then_some(found))
+        let found = done!(self.view.values_once(self.id, set.set, each)?);
+        Ok(Progress::Done((some || found).then_some(found)))
     }
 }

@@ -9,6 +9,8 @@
 use super::plain::PlainView;
 use crate::catalog::Catalog;
 use crate::catalog::DeletedMembers;
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::stored_form::normal;
 use schema::Name;
@@ -108,21 +110,21 @@ impl PlainView<'_> {
         set: SetId,
         last: &mut EntryId,
         each: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Progress<bool>, Stop> {
         let (mut value, mut looked) = (Vec::with_capacity(96), 0);
         for member in self.snapshot.members_after(set, *last)? {
             let member = member?;
-            self.pace.look(1)?;
+            done!(self.pace.look(1));
             looked += 1;
             self.pace.require_short(looked)?;
             value.clear();
             let some = write_member(self.snapshot, self.catalog, (set, member), &mut value)?;
             if some && each(&value) {
-                return Ok(true);
+                return Ok(Progress::Done(true));
             }
             *last = member;
         }
-        Ok(false)
+        Ok(Progress::Done(false))
     }
 
     /// Calls `each` for the members with ids greater than `after`, with their values (`None` if a

@@ -2,6 +2,7 @@
 //! that cannot be divided.
 
 use super::served::Served;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use protocol::ResultCode;
 use std::cell::Cell;
@@ -53,14 +54,26 @@ impl Pace<'_> {
         self.looks.get() >= LOOKS
     }
 
-    /// Takes `looks` from the slice; [`Stop::unfinished`] if none are left and walks are divided.
-    pub fn look(&self, looks: u32) -> Result<(), Stop> {
+    /// Runs work in one piece, whether or not walks may continue in another slice.
+    #[inline]
+    pub fn whole<T>(&self, work: impl FnOnce() -> Result<Progress<T>, Stop>) -> Result<T, Stop> {
+        let divided = self.divided.replace(false);
+        let done = work();
+        self.divided.set(divided);
+        match done? {
+            Progress::Done(result) => Ok(result),
+            Progress::Yield => unreachable!("only work that is divided yields"),
+        }
+    }
+
+    /// Takes `looks` from the slice. Yields if none are left and walks are divided.
+    pub fn look(&self, looks: u32) -> Progress<()> {
         let taken = self.looks.get();
         if taken >= LOOKS && self.divided.get() {
-            return Err(Stop::unfinished());
+            return Progress::Yield;
         }
         self.looks.set(taken.saturating_add(looks));
-        Ok(())
+        Progress::Done(())
     }
 
     /// Takes one look without stopping, for short work.

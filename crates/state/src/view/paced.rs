@@ -9,6 +9,7 @@ use super::View;
 use super::entry::VisibleEntry;
 use super::tested::Tested;
 use super::walks::Evaluation;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use schema::{
     AttributeNumber, ExtensibleAssertion, Filter, Membership, Truth, TypeId, ValueSource,
@@ -44,18 +45,19 @@ pub fn whole_bytes_max(weight: usize) -> usize {
 }
 
 impl View<'_> {
-    /// The truth of a filter for an entry, computed in slices where that is allowed.
+    /// The truth of a filter for an entry. Yields when the slice is over and may be followed by
+    /// another.
     ///
     /// # Errors
-    /// [Unfinished](Stop::is_unfinished) when the slice is over; a refusal if the work exceeds the
-    /// limit and cannot be divided, or if an assertion cannot be tested.
+    /// A refusal if the work exceeds the limit and cannot be divided, or if an assertion cannot be
+    /// tested.
     #[cold]
     pub fn evaluate_paced(
         &self,
         filter: &Filter,
         entry: &VisibleEntry<'_, '_>,
         scratch: &mut Vec<u8>,
-    ) -> Result<Truth, Stop> {
+    ) -> Result<Progress<Truth>, Stop> {
         let kept = std::mem::take(&mut self.walks().evaluation);
         let is_same = kept.entry == entry.id && kept.position == entry.position();
         let kept = if is_same { kept } else { Evaluation::default() };
@@ -69,7 +71,7 @@ impl View<'_> {
             units_looked: Cell::new(0),
         };
         let truth = filter.evaluate(&self.catalog.schema, &paced, scratch);
-        if paced.tested.is_stopped() {
+        if paced.tested.is_cut() {
             self.walks().evaluation = Evaluation {
                 entry: entry.id,
                 position: entry.position(),
@@ -94,7 +96,7 @@ impl Paced<'_, '_, '_> {
         if pace.is_divided() {
             let late = pace.is_late();
             if late {
-                self.tested.stop(Stop::unfinished());
+                self.tested.give_way();
             }
             return !late;
         }
@@ -198,6 +200,6 @@ impl ValueSource for Paced<'_, '_, '_> {
     }
 
     fn is_left(&self) -> bool {
-        self.tested.is_stopped()
+        self.tested.is_cut()
     }
 }

@@ -6,6 +6,7 @@ use super::pace::Pace;
 use super::served::{Permit, Served};
 use crate::catalog::Catalog;
 use crate::history::{self, Change, Extent, Moment, Occasion};
+use crate::progress::Progress;
 use crate::stop::{Refusal, Stop};
 use crate::time;
 use policy::Subject;
@@ -108,8 +109,8 @@ impl<'a> PlainView<'a> {
         self.pace.served.map_or(0, Served::now_us)
     }
 
-    /// Allows or forbids walks to continue in another slice. A caller that allows it must repeat
-    /// operations that stop as [unfinished](Stop::is_unfinished).
+    /// Allows or forbids walks to continue in another slice. A caller that allows it calls
+    /// functions that return [`Progress::Yield`] again in the next slice.
     #[inline]
     pub fn divide_walks(&self, divided: bool) {
         self.pace.divide(divided);
@@ -121,9 +122,16 @@ impl<'a> PlainView<'a> {
         self.pace.is_tired()
     }
 
-    /// Takes `looks` from the slice; [`Stop::unfinished`] if none are left and walks are divided.
-    pub fn look(&self, looks: u32) -> Result<(), Stop> {
+    /// Takes `looks` from the slice. Yields if none are left and walks are divided.
+    pub fn look(&self, looks: u32) -> Progress<()> {
         self.pace.look(looks)
+    }
+
+    /// Runs work that can pause in one piece: walks in it are not divided, and are refused where
+    /// they take too long for that.
+    #[inline]
+    pub fn whole<T>(&self, work: impl FnOnce() -> Result<Progress<T>, Stop>) -> Result<T, Stop> {
+        self.pace.whole(work)
     }
 
     /// All subentries that lend attributes, read once per operation.

@@ -1,9 +1,11 @@
-//! Filters on an entry. Values that are computed, or links, are read by walks, which may fail: then
-//! the filter has no truth, and its evaluation returns the reason.
+//! Filters on an entry. Reading values that are computed, or links, may fail or end with the slice:
+//! then the filter has no truth, and its evaluation returns the reason.
 
 use super::entry::VisibleEntry;
 use super::membership::Reach;
 use super::plain::Place;
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use schema::{
     AttributeNumber, ExtensibleAssertion, Filter, Membership, Name, Selector, Truth, TypeId,
@@ -15,34 +17,68 @@ use store::EntryId;
 /// An entry whose values are tested, made by [`VisibleEntry::tested`].
 pub struct Tested<'t, 'c, 'a> {
     pub(super) entry: &'t VisibleEntry<'c, 'a>,
-    /// The first reason why values could not be read. Walks are left out from then on: they must
-    /// not overwrite the progress of the one that the slice has ended.
-    stop: OnceCell<Box<Stop>>,
+    /// The first reason why values were not read; empty while all were. Walks are left out from
+    /// then on: they must not overwrite the progress of the one that the slice has ended.
+    unread: OnceCell<Box<Unread>>,
+}
+
+/// Reason why values of an entry were not read.
+enum Unread {
+    /// The slice ended.
+    Yielded,
+    Stopped(Stop),
 }
 
 impl<'c, 'a> VisibleEntry<'c, 'a> {
-    /// The truth of a filter for this entry.
+    /// The truth of a filter for this entry, found in one piece.
     ///
     /// # Errors
     /// The reason why an assertion could not be tested.
     #[inline]
     pub fn evaluate(&self, filter: &Filter, scratch: &mut Vec<u8>) -> Result<Truth, Stop> {
-        self.tested(|it| filter.evaluate(&self.view.catalog.schema, it, scratch))
+        self.whole(|| self.evaluate_sliced(filter, scratch))
     }
 
-    /// The result of a test of the entry's values.
+    /// The truth of a filter for this entry. Yields when walks over groups or links use up the
+    /// slice; the next slice evaluates the filter again.
+    ///
+    /// # Errors
+    /// The reason why an assertion could not be tested.
+    #[inline]
+    pub fn evaluate_sliced(
+        &self,
+        filter: &Filter,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Progress<Truth>, Stop> {
+        self.tested_sliced(|it| filter.evaluate(&self.view.catalog.schema, it, scratch))
+    }
+
+    /// The result of a test of the entry's values, made in one piece.
     ///
     /// # Errors
     /// The reason why values could not be read: the result means nothing then.
     #[inline]
     pub fn tested<T>(&self, test: impl FnOnce(&Tested<'_, 'c, 'a>) -> T) -> Result<T, Stop> {
+        self.whole(|| self.tested_sliced(test))
+    }
+
+    /// The result of a test of the entry's values. Yields when the slice ended before all of them
+    /// were read.
+    ///
+    /// # Errors
+    /// The reason why values could not be read: the result means nothing then.
+    #[inline]
+    pub fn tested_sliced<T>(
+        &self,
+        test: impl FnOnce(&Tested<'_, 'c, 'a>) -> T,
+    ) -> Result<Progress<T>, Stop> {
         let tested = Tested::new(self);
         let result = test(&tested);
         tested.finish(result)
     }
 
     /// Whether links of an attribute lead from the entry to a name.
-    fn leads_to(&self, selector: &Selector, target: &Name) -> Result<bool, Stop> {
+    fn leads_to(&self, selector: &Selector, target: &Name) -> Result<Progress<bool>, Stop> {
         let view = self.view;
         let reach = match view.reach_of(selector.type_id) {
             None => return view.leads_to(self.id, selector, target),
@@ -50,50 +86,120 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
             Some(_) => Reach::Nested,
         };
         let Place::Found(target) = view.find(target)? else {
-            return Ok(false);
+            return Ok(Progress::Done(false));
         };
-        let groups = view.groups_of(self.id, reach)?;
-        Ok(groups.iter().any(|it| it.id == target))
+        let groups = done!(view.groups_of(self.id, reach)?);
+        Ok(Progress::Done(groups.iter().any(|it| it.id == target)))
+    }
+
+    /// Whether the entry is a member of a group by its links. `None` if its own name, which the
+    /// group may hold as a text, cannot be resolved.
+    fn is_linked_by(&self, group: &Membership) -> Result<Option<bool>, Stop> {
+        let snapshot = self.view.snapshot;
+        // Reads the current set: all members may have been replaced since the search began.
+        let Some(set) = snapshot.linked_set(EntryId(group.group), group.number)? else {
+            return Ok(Some(false));
+        };
+        if snapshot.has_member(set.set, self.id)? {
+            return Ok(Some(true));
+        }
+        // The set may hold the entry's name as a text, if the entry moved to that name with its
+        // superior.
+        let spelled = self.spelled_name()?;
+        let Ok(name) = self.view.catalog.schema.resolve_name(&spelled) else {
+            return Ok(None);
+        };
+        let text = snapshot.text_id(name.bytes())?;
+        Ok(Some(match text {
+            Some(text) => snapshot.has_member(set.set, text)?,
+            None => false,
+        }))
     }
 }
 
 impl<'t, 'c, 'a> Tested<'t, 'c, 'a> {
     #[inline]
     pub(super) fn new(entry: &'t VisibleEntry<'c, 'a>) -> Self {
-        let stop = OnceCell::new();
-        Tested { entry, stop }
+        let unread = OnceCell::new();
+        Tested { entry, unread }
     }
 
-    /// Whether values could not be read.
+    /// Whether values were not read.
     #[inline]
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stop.get().is_some()
+    pub(super) fn is_cut(&self) -> bool {
+        self.unread.get().is_some()
     }
 
-    /// Records the first reason why values could not be read.
+    /// Records that the slice ended, unless values were not read before.
+    #[cold]
+    pub(super) fn give_way(&self) {
+        self.unread.get_or_init(|| Box::new(Unread::Yielded));
+    }
+
+    /// Records why values could not be read, unless values were not read before.
     #[cold]
     pub(super) fn stop(&self, stop: Stop) {
-        self.stop.get_or_init(|| Box::new(stop));
+        self.unread.get_or_init(|| Box::new(Unread::Stopped(stop)));
     }
 
-    /// Returns `result`, or the reason why values could not be read.
+    /// Returns `result`, or the reason why values were not read.
     #[inline]
-    pub(super) fn finish<T>(self, result: T) -> Result<T, Stop> {
-        match self.stop.into_inner() {
-            None => Ok(result),
-            Some(stop) => Err(*stop),
+    pub(super) fn finish<T>(self, result: T) -> Result<Progress<T>, Stop> {
+        match self.unread.into_inner() {
+            None => Ok(Progress::Done(result)),
+            Some(unread) => match *unread {
+                Unread::Yielded => Ok(Progress::Yield),
+                Unread::Stopped(stop) => Err(stop),
+            },
         }
     }
 
-    /// The result of a walk; `None` if it fails, or another one has failed.
-    fn walked<T>(&self, walk: impl FnOnce() -> Result<Option<T>, Stop>) -> Option<T> {
-        if self.is_stopped() {
+    /// The result of a walk; `None` if it did not end, or values were not read before.
+    fn walked<T>(&self, walk: impl FnOnce() -> Result<Progress<Option<T>>, Stop>) -> Option<T> {
+        if self.is_cut() {
             return None;
         }
-        walk().unwrap_or_else(|stop| {
-            self.stop(stop);
-            None
-        })
+        match self.read(walk())? {
+            Progress::Done(result) => result,
+            Progress::Yield => {
+                self.give_way();
+                None
+            }
+        }
+    }
+
+    /// What was read; `None` if reading failed, which is recorded.
+    fn read<T>(&self, read: Result<T, Stop>) -> Option<T> {
+        match read {
+            Ok(read) => Some(read),
+            Err(stop) => {
+                self.stop(stop);
+                None
+            }
+        }
+    }
+
+    /// Like [`ValueSource::equal_value`], for an entry with links.
+    #[inline(never)]
+    fn equal_linked(
+        &self,
+        number: AttributeNumber,
+        normal: &[u8],
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        match self.read(self.entry.linked_set(number))? {
+            Some(set) => self.read(self.entry.has_linked(&set, normal)),
+            None => self.any_value(number, test),
+        }
+    }
+
+    #[inline(never)]
+    fn any_lent(
+        &self,
+        number: AttributeNumber,
+        test: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        self.read(self.entry.any_lent(number, test)).flatten()
     }
 
     #[inline(never)]
@@ -119,10 +225,10 @@ impl ValueSource for Tested<'_, '_, '_> {
         }
         match entry.row.any_value(number, test) {
             None if entry.has_links() => match self.any_linked(number, test) {
-                None if entry.view.catalog.has_collective => entry.any_lent(number, test),
+                None if entry.view.catalog.has_collective => self.any_lent(number, test),
                 linked => linked,
             },
-            None if entry.view.catalog.has_collective => entry.any_lent(number, test),
+            None if entry.view.catalog.has_collective => self.any_lent(number, test),
             stored => stored,
         }
     }
@@ -134,16 +240,14 @@ impl ValueSource for Tested<'_, '_, '_> {
         normal: &[u8],
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        if self.entry.has_links()
-            && let Ok(Some(set)) = self.entry.linked_set(number)
-        {
-            return self.entry.has_linked(&set, normal).ok();
+        match self.entry.has_links() {
+            true => self.equal_linked(number, normal, test),
+            false => self.any_value(number, test),
         }
-        self.any_value(number, test)
     }
 
     fn finds_values(&self, number: AttributeNumber) -> bool {
-        self.entry.has_links() && matches!(self.entry.linked_set(number), Ok(Some(_)))
+        self.entry.has_links() && matches!(self.read(self.entry.linked_set(number)), Some(Some(_)))
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
@@ -152,7 +256,7 @@ impl ValueSource for Tested<'_, '_, '_> {
 
     fn spelled_name(&self) -> Option<String> {
         let mut spelled = Vec::with_capacity(64);
-        self.entry.write_name(&mut spelled).ok()?;
+        self.read(self.entry.write_name(&mut spelled))?;
         String::from_utf8(spelled).ok()
     }
 
@@ -161,32 +265,18 @@ impl ValueSource for Tested<'_, '_, '_> {
     }
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
-        let snapshot = self.entry.view.snapshot;
-        // Reads the current set: all members may have been replaced since the search began.
-        match snapshot
-            .linked_set(EntryId(group.group), group.number)
-            .ok()?
-        {
-            Some(set) if snapshot.has_member(set.set, self.entry.id).ok()? => Some(true),
-            // The set may hold the entry's name as a text, if the entry moved to that name with its
-            // superior.
-            Some(set) => {
-                let text = snapshot.text_id(self.entry.name()?.bytes()).ok()?;
-                text.map_or(Some(false), |it| snapshot.has_member(set.set, it).ok())
-            }
-            None => Some(false),
-        }
+        self.read(self.entry.is_linked_by(group)).flatten()
     }
 
     fn in_chain(&self, assertion: &ExtensibleAssertion) -> Option<bool> {
         let target = Name::from_bytes(&assertion.normal);
         self.walked(|| {
             for selector in &assertion.selectors {
-                if self.entry.leads_to(selector, &target)? {
-                    return Ok(Some(true));
+                if done!(self.entry.leads_to(selector, &target)?) {
+                    return Ok(Progress::Done(Some(true)));
                 }
             }
-            Ok(Some(false))
+            Ok(Progress::Done(Some(false)))
         })
     }
 }

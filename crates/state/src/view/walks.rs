@@ -8,6 +8,8 @@ use super::dynamic::DynamicGroups;
 use super::membership::{Followed, Group, Reach};
 use super::plain::PlainView;
 use super::served::Room;
+use crate::done;
+use crate::progress::Progress;
 use crate::stop::Stop;
 use roaring::RoaringTreemap;
 use schema::Truth;
@@ -19,16 +21,12 @@ use store::{EntryId, SetId};
 /// Walks between two slices. They hold no reference to a snapshot.
 #[derive(Debug, Default)]
 pub struct Walks {
-    /// The encoded request, if it must be repeated from its beginning.
-    pub request: Option<Box<[u8]>>,
-    /// Start of the repeated request, in microseconds of Unix time.
-    pub began_us: Option<u64>,
     /// Number of the current slice.
     slice: u32,
     /// Whether the slice ended inside the entry (or request) named by `entry`.
     unfinished: bool,
     entry: EntryId,
-    groups: HashMap<(EntryId, Reach), Found>,
+    groups: HashMap<(EntryId, Reach), KnownGroups>,
     climb: Option<((EntryId, Reach), Climb)>,
     entries: Vec<(Goal, Arc<RoaringTreemap>)>,
     /// Memory of `entries` in bytes; `memory` is its share of the budget.
@@ -43,7 +41,7 @@ pub struct Walks {
 
 /// Groups of an entry, and the slice that found them.
 #[derive(Debug)]
-struct Found {
+struct KnownGroups {
     slice: u32,
     groups: Rc<[Group]>,
 }
@@ -113,31 +111,31 @@ impl Walks {
         &mut self,
         view: &PlainView<'_>,
         key: (EntryId, Reach),
-    ) -> Result<Rc<[Group]>, Stop> {
+    ) -> Result<Progress<Rc<[Group]>>, Stop> {
         let (id, reach) = key;
         if !view.pace.is_divided() {
             let mut climb = view.climb_from(id, reach)?;
-            view.climb(&mut climb, &mut self.dynamic)?;
-            return Ok(climb.into_groups());
+            done!(view.climb(&mut climb, &mut self.dynamic)?);
+            return Ok(Progress::Done(climb.into_groups()));
         }
-        if let Some(found) = self.groups.get(&key) {
-            return Ok(Rc::clone(&found.groups));
+        if let Some(known) = self.groups.get(&key) {
+            return Ok(Progress::Done(Rc::clone(&known.groups)));
         }
         let mut climb = match self.climb.take_if(|(of, _)| *of == key) {
             Some((_, climb)) => climb,
             None => view.climb_from(id, reach)?,
         };
-        if let Err(stop) = view.climb(&mut climb, &mut self.dynamic) {
+        if let Progress::Yield = view.climb(&mut climb, &mut self.dynamic)? {
             self.climb = Some((key, climb));
-            return Err(stop);
+            return Ok(Progress::Yield);
         }
         let groups = climb.into_groups();
-        let found = Found {
+        let known = KnownGroups {
             slice: self.slice,
             groups: Rc::clone(&groups),
         };
-        self.groups.insert(key, found);
-        Ok(groups)
+        self.groups.insert(key, known);
+        Ok(Progress::Done(groups))
     }
 
     /// The entries that a walk up finds for a goal, computed once per operation.
@@ -146,17 +144,20 @@ impl Walks {
         view: &PlainView<'_>,
         goal: Goal,
         begin: impl FnOnce() -> Climb,
-    ) -> Result<Arc<RoaringTreemap>, Stop> {
+    ) -> Result<Progress<Arc<RoaringTreemap>>, Stop> {
         if let Some(known) = self.known_entries(&goal) {
-            return Ok(known);
+            return Ok(Progress::Done(known));
         }
         let kept = self.chain.take_if(|(of, _)| *of == goal);
         let mut climb = kept.map_or_else(begin, |(_, climb)| climb);
-        match view.climb(&mut climb, &mut self.dynamic) {
-            Ok(()) => self.keep_entries(view, goal, climb.ids()),
-            Err(stop) => {
+        match view.climb(&mut climb, &mut self.dynamic)? {
+            Progress::Done(()) => {
+                let ids = self.keep_entries(view, goal, climb.ids())?;
+                Ok(Progress::Done(ids))
+            }
+            Progress::Yield => {
                 self.chain = Some((goal, climb));
-                Err(stop)
+                Ok(Progress::Yield)
             }
         }
     }
@@ -167,17 +168,20 @@ impl Walks {
         view: &PlainView<'_>,
         goal: Goal,
         begin: impl FnOnce() -> Descent,
-    ) -> Result<Arc<RoaringTreemap>, Stop> {
+    ) -> Result<Progress<Arc<RoaringTreemap>>, Stop> {
         if let Some(known) = self.known_entries(&goal) {
-            return Ok(known);
+            return Ok(Progress::Done(known));
         }
         let kept = self.descent.take_if(|(of, _)| *of == goal);
         let mut descent = kept.map_or_else(|| Box::new(begin()), |(_, descent)| descent);
-        match view.descend(&mut descent) {
-            Ok(()) => self.keep_entries(view, goal, descent.found()),
-            Err(stop) => {
+        match view.descend(&mut descent)? {
+            Progress::Done(()) => {
+                let ids = self.keep_entries(view, goal, descent.found())?;
+                Ok(Progress::Done(ids))
+            }
+            Progress::Yield => {
                 self.descent = Some((goal, descent));
-                Err(stop)
+                Ok(Progress::Yield)
             }
         }
     }

@@ -103,7 +103,8 @@ impl Follower {
         self.buffer.clear();
         entry.write_name(&mut self.buffer)?;
         let mark = response::begin_search_entry(out, self.id, &self.buffer);
-        self.projection.write(entry.catalog(), entry, None, out)?;
+        let projection = &self.projection;
+        entry.whole(|| projection.write(entry.catalog(), entry, None, out))?;
         response::finish_search_entry(out, mark, controls);
         self.sent += 1;
         Ok(())

@@ -14,25 +14,27 @@ use protocol::control::{Assertion, PersistentSearch, SyncMode, SyncRequest};
 use protocol::{DerefAliases, ResultCode, Scope, SearchRequest};
 use roaring::RoaringTreemap;
 use state::history::{Detail, Extent, Moment};
+use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
-use state::{heavy, links};
+use state::{done, heavy, links};
 use store::EntryId;
 
-/// Begins the search that `controls` ask for, without sending anything yet.
+/// Begins the search that `controls` ask for, without sending anything yet. Yields if the slice is
+/// over before the search has begun.
 pub(crate) fn begin(
     call: &SearchCall<'_>,
     context: &Context<'_>,
     query: Query<'_>,
-) -> Result<Follower, Stop> {
+) -> Result<Progress<Follower>, Stop> {
     let (request, controls) = (query.request, query.controls);
     let id = query.message.id;
     refuse_combinations(request, controls)?;
-    let region = areas::region(context, call, query)?;
+    let region = done!(areas::region(context, call, query)?);
     let catalog = context.catalog;
     let mut filter = Vec::with_capacity(64);
     request.filter.encode(&mut filter);
-    let limits = call.limits.0;
+    let limits = &*call.limits;
     let client_ms = request.time_limit_s.saturating_mul(1_000);
     let mut follower = Follower {
         id,
@@ -78,14 +80,14 @@ pub(crate) fn begin(
         subject: None,
         buffer: Vec::with_capacity(128),
     };
-    follower.resolve(context, call)?;
+    done!(follower.resolve(context, call)?);
     follower.choose(context, controls)?;
     follower.permit = follower.admission(context, call)?;
     if follower.stays() {
         let (purse, max) = (context.subject.purse(), limits.followers_max);
         follower.listener = Some(call.listen(call.session, id, &purse, max)?);
     }
-    Ok(follower)
+    Ok(Progress::Done(follower))
 }
 
 /// Refuses controls and bases that a following search cannot have.
@@ -132,12 +134,13 @@ impl Scan {
 }
 
 impl Follower {
-    /// Resolves filter and attributes under the present schema.
+    /// Resolves filter and attributes under the present schema. Yields when walks over groups use
+    /// up the slice.
     pub(super) fn resolve(
         &mut self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Progress<()>, Stop> {
         let catalog = context.catalog;
         // The value of an assertion control is a filter in BER, as the kept filter is.
         let asked = match Assertion::decode(&self.asked.filter) {
@@ -155,34 +158,30 @@ impl Follower {
             kind: AreaKind::Entries,
         };
         context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
-        links::follow(context, &mut self.filter, std::iter::once(&area.region))?;
+        let regions = std::iter::once(&area.region);
+        done!(links::follow(context, &mut self.filter, regions)?);
         let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
         self.projection = Projection::of(catalog, &attributes, self.asked.types_only);
         self.projection.leave_out_computed();
         self.asked.schema = catalog.schema.clone();
-        Ok(())
+        Ok(Progress::Done(()))
     }
 
-    /// Resolves again for a running search whose schema changed; false if that continues in the
-    /// next slice.
+    /// Resolves again for a running search whose schema changed.
     pub(super) fn resolve_again(
         &mut self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Progress<()>, Stop> {
         context.take_up(self.walks.take());
         context.divide_walks(true);
         let resolved = self.resolve(context, call);
         context.divide_walks(false);
-        match resolved {
-            Ok(()) => Ok(true),
-            Err(stop) if stop.is_unfinished() => {
-                context.leave_unfinished(EntryId(0));
-                self.walks = context.walks_for_later();
-                Ok(false)
-            }
-            Err(stop) => Err(stop),
+        if let Ok(Progress::Yield) = resolved {
+            context.leave_unfinished(EntryId(0));
+            self.walks = context.walks_for_later();
         }
+        resolved
     }
 
     /// Chooses the first stage.

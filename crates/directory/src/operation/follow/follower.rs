@@ -244,10 +244,14 @@ impl Follower {
         entry: &VisibleEntry<'_, '_>,
     ) -> Result<bool, Stop> {
         let catalog = context.catalog;
-        let matches = context.in_region(entry, &self.region)?
-            && (self.manage_dsa_it || !catalog.has_referrals || !entry.has_class("referral"))
-            && context.evaluate_paced(&self.filter, entry, &mut self.buffer)? == Truth::True;
-        Ok(matches)
+        let is_of_kind = context.in_region(entry, &self.region)?
+            && (self.manage_dsa_it || !catalog.has_referrals || !entry.has_class("referral"));
+        if !is_of_kind {
+            return Ok(false);
+        }
+        let (filter, buffer) = (&self.filter, &mut self.buffer);
+        let truth = context.whole(|| context.evaluate_paced(filter, entry, buffer))?;
+        Ok(truth == Truth::True)
     }
 
     /// Whether the entries below a moved one have to be read: it came from outside the region, or

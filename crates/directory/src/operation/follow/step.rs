@@ -1,16 +1,39 @@
 //! Runs slices of a following search.
 
+use crate::account::authentication;
+use crate::call::Call;
 use crate::context::Context;
 use crate::operation::follow::follower::{Followed, Follower, Stage};
 use crate::search::call::SearchCall;
 use crate::search::large::Gone;
 use crate::search::slice::Slice;
+use crate::session::Session;
 use protocol::ResultCode;
+use state::progress::Progress;
 use state::stop::Stop;
+
+/// Runs the next slice of a search that follows the directory.
+pub(crate) fn follow(
+    call: &Call<'_>,
+    session: &Session,
+    follower: &mut Follower,
+    out: &mut Vec<u8>,
+) -> Result<Followed, Stop> {
+    let subject = follower.subject(session);
+    authentication::require(call.catalog, &subject, None)?;
+    let context = call.context(&subject);
+    // A follower looked up its own limits when it began.
+    let call = &SearchCall {
+        call,
+        session,
+        limits: session.limits,
+    };
+    follower.step(&context, call, out)
+}
 
 impl Follower {
     /// Runs one slice.
-    pub(crate) fn step(
+    fn step(
         &mut self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
@@ -20,7 +43,7 @@ impl Follower {
             return Ok(followed);
         }
         if !self.asked.schema.is_same(&context.catalog.schema)
-            && !self.resolve_again(context, call)?
+            && let Progress::Yield = self.resolve_again(context, call)?
         {
             return Ok(Followed::More);
         }

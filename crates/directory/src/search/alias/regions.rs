@@ -37,7 +37,7 @@ impl Effort {
     /// The state of a search that has done no work yet.
     pub fn of(call: &SearchCall<'_>, query: Query<'_>) -> Effort {
         Effort {
-            limits: limits::of_search(query.request, call.limits, query.is_paged()),
+            limits: limits::of_search(query.request, &call.limits, query.is_paged()),
             began_us: None,
         }
     }

@@ -2,21 +2,22 @@
 
 use crate::context::Context;
 use crate::control::SearchControls;
-use crate::search::area::AreaKind;
+use crate::search::area::{AreaKind, Areas};
 use crate::search::call::{Query, SearchCall};
-use crate::search::cursor::Cursor;
-use crate::search::end::write_done;
+use crate::search::cursor::Running;
+use crate::search::end::write_abandoned;
 use crate::search::page;
+use crate::search::sink::Sink;
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::outcome::{Asked, Failure};
-use crate::search::sort::state::{Collect, Goal, Phase, Sorted};
+use crate::search::sort::state::{Goal, Phase, Sorted};
 use crate::search::sort::{outcome, pages, walk};
+use crate::search::state::Search;
 use crate::search::view::{NoView, View};
 use spool::list::{ListWriter, Origin, Sorter};
 use state::stop::Stop;
 use std::collections::VecDeque;
-use store::Region;
 
 /// Result of beginning a search with a sort control.
 pub(crate) enum Begun {
@@ -27,24 +28,24 @@ pub(crate) enum Begun {
     Sorted,
 }
 
-/// Begins a sorted search on a cursor whose areas are known.
+/// Makes a search whose areas are known a sorted one.
 pub(crate) fn begin(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
     asked: &SearchControls<'_>,
-    cursor: &mut Cursor,
+    Running { search, sink }: &mut Running,
     out: &mut Vec<u8>,
 ) -> Result<Begun, Stop> {
     let schema = &context.catalog.schema;
     let (order, sort) = match outcome::order_of(schema, asked, query.is_paged())? {
         Asked::Order(order, sort) => (order, sort),
         Asked::Unsorted(control) => {
-            cursor.extras.get_or_insert_default().done.push(control);
+            search.add_control(control);
             return Ok(Begun::Unsorted);
         }
         Asked::Failed(failure) => {
-            failure.write(cursor.id, out);
+            failure.write(search.id, out);
             return Ok(Begun::Answered);
         }
     };
@@ -52,29 +53,30 @@ pub(crate) fn begin(
     let goal = match goal_of(context, call, query, asked, &order, fingerprint)? {
         Ok(Some(goal)) => goal,
         Ok(None) => {
-            let extras = cursor.extras.get_or_insert_default();
-            extras.done.push(page::response(&[]));
-            write_done(cursor, out);
+            write_abandoned(search, sink, out);
             return Ok(Begun::Answered);
         }
         Err(none) => {
-            Failure::no_view(none).write(cursor.id, out);
+            Failure::no_view(none).write(search.id, out);
             return Ok(Begun::Answered);
         }
     };
     if let Goal::Page(page) = &goal {
-        cursor.limits.sent_before = page.sent_before;
+        search.limits.sent_before = page.sent_before;
     }
-    let is_entries = |kind| kind == AreaKind::Entries;
-    let regions = cursor.areas.iter().filter(|it| is_entries(it.kind));
-    let regions: Vec<Region> = regions.map(|it| it.region).collect();
-    cursor.areas.retain(|it| !is_entries(it.kind));
+    let (entries, references): (Areas, Areas) = std::mem::take(&mut search.source.areas)
+        .into_iter()
+        .partition(|it| it.kind == AreaKind::Entries);
+    let regions = entries.iter().map(|it| it.region).collect();
+    search.source.areas = entries;
     let origin = origin_of(context, call, fingerprint);
     let mut sorted = Sorted {
         order,
         critical: asked.sort_critical,
         regions,
+        references,
         kept: Kept::new(None, 0),
+        absent_only: false,
         sorter: None,
         listing: None,
         memory: call.session.buffers.beside(),
@@ -82,19 +84,18 @@ pub(crate) fn begin(
         phases: VecDeque::new(),
         scratch: Scratch::default(),
         version: origin.version,
+        then: std::mem::take(sink),
     };
     if let Some(list) = sorted.kept_list(call, &origin) {
-        if let Err(none) = sorted.show(list, call, cursor)? {
-            Failure::no_view(none).write(cursor.id, out);
+        if let Err(none) = sorted.show(list, call, search)? {
+            Failure::no_view(none).write(search.id, out);
             return Ok(Begun::Answered);
         }
     } else {
-        sorted.plan(context, call, cursor, origin)?;
+        sorted.plan(context, call, search, origin)?;
     }
-    if let Some(explaining) = cursor.explaining() {
-        explaining.note_order(&sorted.words(context));
-    }
-    cursor.extras.get_or_insert_default().sorted = Some(Box::new(sorted));
+    sorted.note_order(context);
+    *sink = Sink::Sort(Box::new(sorted));
     Ok(Begun::Sorted)
 }
 
@@ -126,7 +127,7 @@ fn goal_of(
     let Some(paged) = &query.controls.page else {
         return Ok(Ok(Some(Goal::All)));
     };
-    let size_max = call.limits.0.page_entries_max;
+    let size_max = call.limits.page_entries_max;
     let page = pages::begin(call.cookie_key, fingerprint, paged, size_max)?;
     Ok(Ok(page.map(Goal::Page)))
 }
@@ -137,15 +138,15 @@ impl Sorted {
         &mut self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         origin: Origin,
     ) -> Result<(), Stop> {
-        let wanted = self.wanted(cursor);
+        let wanted = self.wanted(search);
         self.kept = Kept::new(
             wanted.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
-            usize::try_from(cursor.limits.sort_entries_max).unwrap_or(usize::MAX),
+            usize::try_from(search.limits.sort_entries_max).unwrap_or(usize::MAX),
         );
-        let walk = walk::plan(context, call, cursor, self, wanted)?;
+        let walk = walk::plan(context, call, search, self, wanted)?;
         let lists = &call.shared.lists;
         let is_part = match self.goal {
             Goal::View(_) => true,
@@ -157,18 +158,15 @@ impl Sorted {
         if is_part || wanted.is_none() {
             let keys_max = match self.goal {
                 Goal::Page(_) => 0,
-                _ => cursor.limits.sort_entries_max,
+                _ => search.limits.sort_entries_max,
             };
             self.sorter = Some(Sorter::new(&lists.spools, keys_max));
         }
         let Some(walk) = walk else {
-            self.phases.push_back(Phase::Collect(Collect::default()));
+            self.phases.push_back(Phase::Collect);
             return Ok(());
         };
-        let absent = Phase::Collect(Collect {
-            absent_only: true,
-            ..Collect::default()
-        });
+        self.absent_only = true;
         // A later page skips the phases that earlier pages finished.
         let (walks, collects) = match &self.goal {
             Goal::Page(page) if !page.after.is_empty() => {
@@ -178,7 +176,7 @@ impl Sorted {
             }
             _ => (true, true),
         };
-        let phases = [(walks, Phase::Walk(walk)), (collects, absent)];
+        let phases = [(walks, Phase::Walk(walk)), (collects, Phase::Collect)];
         let mut phases: VecDeque<Phase> = phases
             .into_iter()
             .filter_map(|(due, phase)| due.then_some(phase))
@@ -188,6 +186,15 @@ impl Sorted {
         }
         self.phases = phases;
         Ok(())
+    }
+
+    /// Records how the entries are sorted, if the search is explained.
+    fn note_order(&mut self, context: &Context<'_>) {
+        if self.explaining().is_some() {
+            let words = self.words(context);
+            let explaining = self.explaining_mut();
+            explaining.into_iter().for_each(|it| it.note_order(&words));
+        }
     }
 
     /// How the entries are sorted, in words, for the explain control.
@@ -205,8 +212,8 @@ impl Sorted {
     }
 
     /// Number of least keys needed, one more than are sent; `None` for all.
-    fn wanted(&self, cursor: &Cursor) -> Option<u64> {
-        let limit = cursor.limits.entries_max;
+    fn wanted(&self, search: &Search) -> Option<u64> {
+        let limit = search.limits.entries_max;
         match &self.goal {
             Goal::View(_) => None,
             Goal::Page(page) => Some(u64::from(page.size) + 1),

@@ -1,19 +1,27 @@
-//! Delivers sorted keys: sends their entries, or adds them to a list.
+//! Collects sort keys, and delivers them in order: sends their entries, or adds them to a list.
 
-use crate::context::Context;
-use crate::search::cursor::Cursor;
-use crate::search::end::{paged_limit, size_limit};
+use crate::context::{Context, VisibleEntry};
 use crate::search::limits::End;
-use crate::search::offer::{is_wanted, send};
 use crate::search::sort::kept::TooMany;
 use crate::search::sort::pages;
-use crate::search::sort::state::{Ended, Goal, Sorted};
+use crate::search::sort::state::{Goal, Sorted};
+use crate::search::state::Search;
+use state::done;
+use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;
 
 impl Sorted {
+    /// Collects the key of an entry that matches. `Some` if there are more keys than may be sorted.
+    pub fn collect(&mut self, entry: &VisibleEntry<'_, '_>) -> Result<Option<End>, Stop> {
+        let key = self.order.key_of_entry(entry, &mut self.scratch)?;
+        let meant = !self.absent_only || self.order.first_value(&key).is_none();
+        let fits = !meant || !self.is_due(&key) || self.take(key)?;
+        Ok((!fits).then_some(End::SortLimit))
+    }
+
     /// Adds a key to be sorted; false if there are more than the limit.
-    pub fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
+    fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
         match &mut self.sorter {
             Some(sorter) => sorter.push(key),
             None => Ok(self.kept.push(key) != Err(TooMany)),
@@ -28,76 +36,66 @@ impl Sorted {
         }
     }
 
-    /// Delivers the next key in order: adds it to the list, or sends its entry. If this stops
-    /// because the slice is over, the next slice delivers the key again.
+    /// Delivers the next key in order: adds it to the list, or sends its entry. If this yields, the
+    /// next slice delivers the key again.
     pub fn deliver(
         &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         key: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Option<Ended>, Stop> {
+    ) -> Result<Progress<Option<End>>, Stop> {
         if let Some(listing) = &mut self.listing {
             listing.append(key)?;
-            return Ok(None);
+            return Ok(Progress::Done(None));
         }
-        let is_full = |page: &pages::Page| cursor.sent >= u64::from(page.size);
+        let is_full = |page: &pages::Page| search.sent >= u64::from(page.size);
         if matches!(&self.goal, Goal::Page(page) if is_full(page)) {
-            let limit = self.limit(cursor).map(Ended::Limit);
-            return Ok(Some(limit.unwrap_or(Ended::PageFull)));
+            let end = self.limit(search).unwrap_or(End::PageFull);
+            return Ok(Progress::Done(Some(end)));
         }
-        let end = self.offer(context, cursor, self.order.id_of(key), out)?;
+        let end = done!(self.offer(context, search, self.order.id_of(key), out)?);
         if let Goal::Page(page) = &mut self.goal {
             page.after = key.into();
         }
-        Ok(end.map(Ended::Limit))
+        Ok(Progress::Done(end))
     }
 
     /// Sends an entry that matched when it was tested, or begins one that is sent in parts.
     fn offer(
-        &self,
+        &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         id: EntryId,
         out: &mut Vec<u8>,
-    ) -> Result<Option<End>, Stop> {
+    ) -> Result<Progress<Option<End>>, Stop> {
         let Some(entry) = context.reached(id)? else {
-            return Ok(None);
+            return Ok(Progress::Done(None));
         };
         if context.version() != self.version {
             // The directory has changed since, so the entry is tested again.
-            let mut wanted = false;
+            let mut accepted = false;
             for region in &self.regions {
-                wanted |= context.in_region(&entry, region)?
-                    && is_wanted(context, cursor, region.base, &entry)?;
+                accepted |= context.in_region(&entry, region)?
+                    && done!(search.accepts(context, region.base, &entry)?);
             }
-            if !wanted {
-                return Ok(None);
+            if !accepted {
+                return Ok(Progress::Done(None));
             }
         }
-        if let Some(end) = self.limit(cursor) {
-            return Ok(Some(end));
+        if let Some(end) = self.limit(search) {
+            return Ok(Progress::Done(Some(end)));
         }
-        send(context, cursor, &entry, out)?;
-        Ok(None)
+        done!(self.then.put(context, search, &entry, out)?);
+        Ok(Progress::Done(None))
     }
 
     /// The limit on entries, or on those of all pages; `None` if neither is reached.
-    pub fn limit(&self, cursor: &Cursor) -> Option<End> {
+    fn limit(&self, search: &Search) -> Option<End> {
         let paged = || match &self.goal {
-            Goal::Page(_) => paged_limit(cursor),
+            Goal::Page(_) => search.paged_limit(),
             _ => None,
         };
-        size_limit(cursor).or_else(paged)
+        search.size_limit().or_else(paged)
     }
-}
-
-/// Leaves an entry to the next slice if it is unfinished; passes on other errors.
-#[cold]
-pub(crate) fn leave_for_later(context: &Context<'_>, id: EntryId, stop: Stop) -> Result<(), Stop> {
-    if !stop.is_unfinished() {
-        return Err(stop);
-    }
-    context.leave_unfinished(id);
-    Ok(())
 }

@@ -125,7 +125,7 @@ impl Order {
         out.into_boxed_slice()
     }
 
-    /// The sort key of a stored entry. Links that the slice has no time to read do not count.
+    /// The sort key of a stored entry, of the values that the slice has time to read.
     pub fn key_of_entry(
         &self,
         entry: &VisibleEntry<'_, '_>,
@@ -133,8 +133,7 @@ impl Order {
     ) -> Result<Box<[u8]>, Stop> {
         let schema = &entry.catalog().schema;
         let mut key = Box::default();
-        let read = entry.tested(|it| key = self.key_of(schema, it, entry.id, scratch));
-        as_far_as_read(read)?;
+        let _ = entry.tested_sliced(|it| key = self.key_of(schema, it, entry.id, scratch))?;
         Ok(key)
     }
 
@@ -205,7 +204,8 @@ impl Order {
         (own.family == key.rule.family).then_some(key.type_id)
     }
 
-    /// The least value for the first sort key in normal form; `None` if the entry has none.
+    /// The least value for the first sort key in normal form, of the values that the slice has time
+    /// to read; `None` if there is none.
     pub fn first_of<'s>(
         &self,
         entry: &VisibleEntry<'_, '_>,
@@ -216,8 +216,7 @@ impl Order {
         };
         let schema = &entry.catalog().schema;
         let mut found = false;
-        let read = entry.tested(|it| found = key.least(schema, it, scratch));
-        as_far_as_read(read)?;
+        let _ = entry.tested_sliced(|it| found = key.least(schema, it, scratch))?;
         Ok(found.then_some(&scratch.least))
     }
 }
@@ -251,14 +250,6 @@ impl Key {
         if self.reverse {
             complement(&mut out[start..]);
         }
-    }
-}
-
-/// Passes on why values could not be read, unless the slice has ended.
-fn as_far_as_read(read: Result<(), Stop>) -> Result<(), Stop> {
-    match read {
-        Err(stop) if !stop.is_unfinished() => Err(stop),
-        _ => Ok(()),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crate::context::Context;
 use crate::search::call::SearchCall;
-use crate::search::cursor::Cursor;
 use crate::search::slice::Slice;
-use crate::search::sort::deliver::leave_for_later;
-use crate::search::sort::state::{Goal, Part, Phase, Progress, Sorted};
+use crate::search::sort::state::{Goal, Part, Phase, PhaseStep, Sorted};
+use crate::search::state::Search;
 use crate::search::view::NoView;
 use spool::list;
 use spool::list::{List, Origin};
+use state::progress::Progress;
 use state::stop::Stop;
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ impl Sorted {
     pub(crate) fn send_part(
         &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         mut part: Part,
         slice: &Slice,
         out: &mut Vec<u8>,
-    ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
+    ) -> Result<PhaseStep, Stop> {
+        while !slice.is_full(out) && self.then.large().is_none() && !context.is_tired() {
             if !part.holds_key {
                 if part.left == 0 || part.list.next(&mut part.place)?.is_none() {
-                    return Ok(Progress::Done);
+                    return Ok(PhaseStep::Done);
                 }
                 part.left -= 1;
                 part.holds_key = true;
             }
             let key = part.place.key();
-            match self.deliver(context, cursor, key, out) {
-                Ok(None) => part.holds_key = false,
-                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
-                Err(stop) => {
-                    leave_for_later(context, self.order.id_of(key), stop)?;
+            match self.deliver(context, search, key, out)? {
+                Progress::Done(None) => part.holds_key = false,
+                Progress::Done(Some(ended)) => return Ok(PhaseStep::Ended(ended)),
+                Progress::Yield => {
+                    context.leave_unfinished(self.order.id_of(key));
                     break;
                 }
             }
         }
-        Ok(Progress::Paused(Phase::Show(part)))
+        Ok(PhaseStep::Paused(Phase::Show(part)))
     }
 
     /// The kept list that the page or view is a part of; `None` if there is none.
@@ -66,7 +66,7 @@ impl Sorted {
         &mut self,
         list: Arc<List>,
         call: &SearchCall<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
     ) -> Result<Result<(), NoView>, Stop> {
         let places = match &mut self.goal {
             Goal::View(view) => {
@@ -81,8 +81,7 @@ impl Sorted {
                 let context_id = call
                     .cookie_key
                     .seal_context(list.fingerprint(), list.number());
-                let done = &mut cursor.extras.get_or_insert_default().done;
-                done.push(window.control(&context_id));
+                search.add_control(window.control(&context_id));
                 // The window is sent as a whole result is.
                 self.goal = Goal::All;
                 window.places

@@ -1,13 +1,21 @@
 //! State of a sorted search between two slices.
 
+use crate::context::{Context, VisibleEntry};
+use crate::search::area::Areas;
+use crate::search::explain::Explaining;
+use crate::search::large::Large;
 use crate::search::limits::End;
+use crate::search::sink::Sink;
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::pages;
+use crate::search::state::Search;
 use crate::search::view::View;
 use schema::AttributeNumber;
 use spool::list::{self, List, ListWriter, Merge, Sorter};
 use spool::memory::Hold;
+use state::progress::Progress;
+use state::stop::Stop;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use store::{Candidates, EntryId, Region};
@@ -18,10 +26,15 @@ pub(crate) struct Sorted {
     pub order: Order,
     /// Whether the sort control is critical: without an order, no entries are sent.
     pub critical: bool,
+    /// The regions whose entries are sorted.
     pub regions: Vec<Region>,
+    /// Areas to search afterwards, whose continuation references have no order.
+    pub references: Areas,
     pub goal: Goal,
     pub phases: VecDeque<Phase>,
     pub kept: Kept,
+    /// Whether only entries without a value are collected, because a walk finds the others.
+    pub absent_only: bool,
     /// Sorter for the collected keys, if all of them are needed; else they are in `kept`.
     pub sorter: Option<Sorter>,
     /// The list being made, if a part of one is to be sent: keys go into it instead of entries to
@@ -33,6 +46,8 @@ pub(crate) struct Sorted {
     /// Snapshot version at the beginning. While it is unchanged, entries found to match still
     /// match.
     pub version: u64,
+    /// Where the sorted entries go.
+    pub then: Sink,
 }
 
 /// Part of the sorted entries that the client wants.
@@ -46,7 +61,8 @@ pub(crate) enum Goal {
 /// A step of a sorted search.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    Collect(Collect),
+    /// Collect the keys of the entries that the source finds.
+    Collect,
     Walk(Walk),
     /// Send the entries of these sorted keys.
     Send(std::vec::IntoIter<Box<[u8]>>),
@@ -56,31 +72,14 @@ pub(crate) enum Phase {
     Show(Part),
 }
 
-/// Progress of testing every candidate.
-#[derive(Debug, Default)]
-pub(crate) struct Collect {
-    /// Whether only entries without a value are collected.
-    pub absent_only: bool,
-    pub region: usize,
-    pub candidates: Option<Candidates>,
-    pub after: EntryId,
-}
-
 /// Result of one slice of a phase.
-pub(crate) enum Progress {
+pub(crate) enum PhaseStep {
     Done,
     /// This phase comes next.
     Then(Phase),
     /// The slice is over; this phase is left.
     Paused(Phase),
-    Ended(Ended),
-}
-
-/// Reason why a sorted search ends early.
-pub(crate) enum Ended {
-    Limit(End),
-    PageFull,
-    TooMany,
+    Ended(End),
 }
 
 /// Progress of a walk along an ordering index.
@@ -105,4 +104,38 @@ pub(crate) struct Part {
     pub holds_key: bool,
     /// Number of keys behind it still to be sent.
     pub left: u32,
+}
+
+/// What is asked of a sink, and what the sink behind a sorted search answers. Not inlined, so that
+/// [`Sink`]'s own functions are, in searches that do not sort.
+impl Sorted {
+    /// Gives an entry to the sink behind.
+    #[inline(never)]
+    pub fn put(
+        &mut self,
+        context: &Context<'_>,
+        search: &mut Search,
+        entry: &VisibleEntry<'_, '_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Progress<()>, Stop> {
+        self.then.put(context, search, entry, out)
+    }
+
+    /// The entry that is being sent in parts.
+    #[inline(never)]
+    pub fn large(&self) -> Option<&Large> {
+        self.then.large()
+    }
+
+    /// Facts gathered about the search; `None` if it is not explained.
+    #[inline(never)]
+    pub fn explaining(&self) -> Option<&Explaining> {
+        self.then.explaining()
+    }
+
+    /// Like [`Sorted::explaining`], to add facts.
+    #[inline(never)]
+    pub fn explaining_mut(&mut self) -> Option<&mut Explaining> {
+        self.then.explaining_mut()
+    }
 }

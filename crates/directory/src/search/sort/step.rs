@@ -1,99 +1,141 @@
 //! Runs slices of a sorted search.
 
 use crate::context::Context;
-use crate::search::area::{Area, AreaKind};
+use crate::search::area::{Area, AreaKind, Source};
 use crate::search::call::{SearchCall, Step};
-use crate::search::cursor::Cursor;
-use crate::search::end::{candidate_limit, park, write_done};
-use crate::search::later::wants;
+use crate::search::end::{park, write_done};
+use crate::search::limits::End;
+use crate::search::sink::Sink;
 use crate::search::slice::Slice;
-use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::key::{Order, Unsorted};
 use crate::search::sort::outcome::Failure;
-use crate::search::sort::state::{Collect, Ended, Goal, Phase, Progress, Sorted};
+use crate::search::sort::state::{Goal, Phase, PhaseStep, Sorted};
 use crate::search::sort::{outcome, walk};
+use crate::search::source::{Ran, run};
+use crate::search::state::Search;
 use crate::search::view::NoView;
-use crate::search::{limits, page, unindexed};
+use crate::search::{limits, page};
 use protocol::ResultCode;
 use spool::list::{Merge, Sorter};
+use state::progress::Progress;
 use state::stop::Stop;
-use store::{Candidates, EntryId, Region};
 
-/// Runs one slice. `sorted` was taken out of the cursor. `None` if only candidates without an order
-/// are left.
+/// Runs one slice of a search whose sink sorts. `None` if only areas without an order are left: the
+/// sink behind takes their entries.
 pub(crate) fn step(
     context: &Context<'_>,
     call: &SearchCall<'_>,
-    cursor: &mut Cursor,
-    mut sorted: Box<Sorted>,
+    search: &mut Search,
+    sink: &mut Sink,
     out: &mut Vec<u8>,
 ) -> Result<Option<Step>, Stop> {
     let mut slice = Slice::new(out);
-    loop {
+    while let Sink::Sort(sorted) = sink {
         let Some(phase) = sorted.phases.pop_front() else {
             if let Some(listing) = sorted.listing.take() {
-                if let Err(none) = sorted.show(listing.keep()?, call, cursor)? {
-                    Failure::no_view(none).write(cursor.id, out);
+                if let Err(none) = sorted.show(listing.keep()?, call, search)? {
+                    Failure::no_view(none).write(search.id, out);
                     return Ok(Some(Step::Finished));
                 }
                 continue;
             }
-            cursor.slice_ends(call.lent.clock);
-            finish(cursor, &sorted, None);
+            sorted.then.slice_ends(call.lent.clock);
+            finish(search, &sorted.goal, None);
             // Only references are left, which have no order.
+            search.source = Source::new(std::mem::take(&mut sorted.references));
+            let then = std::mem::take(&mut sorted.then);
+            *sink = then;
             return Ok(None);
         };
-        let progress = match phase {
-            Phase::Collect(it) => sorted.collect(context, call, cursor, it, &mut slice)?,
-            Phase::Walk(it) => walk::walk(context, cursor, &mut sorted, it, &mut slice, out)?,
-            Phase::Send(it) => sorted.send(context, cursor, it, &slice, out)?,
-            Phase::Merge(it) => sorted.merge(context, cursor, it, &mut slice, out)?,
-            Phase::Show(it) => sorted.send_part(context, cursor, it, &slice, out)?,
+        let step = match phase {
+            Phase::Collect => collect(context, call, search, sink, &mut slice, out)?,
+            Phase::Walk(it) => walk::walk(context, search, sorted, it, &mut slice, out)?,
+            Phase::Send(it) => sorted.send(context, search, it, &slice, out)?,
+            Phase::Merge(it) => sorted.merge(context, search, it, &mut slice, out)?,
+            Phase::Show(it) => sorted.send_part(context, search, it, &slice, out)?,
         };
-        match progress {
-            Progress::Done => {}
-            Progress::Then(phase) => sorted.phases.push_front(phase),
-            Progress::Paused(phase) => {
-                cursor.slice_ends(call.lent.clock);
+        let Sink::Sort(sorted) = sink else {
+            break;
+        };
+        match step {
+            PhaseStep::Done => {}
+            PhaseStep::Then(phase) => sorted.phases.push_front(phase),
+            PhaseStep::Paused(phase) => {
+                sorted.then.slice_ends(call.lent.clock);
                 sorted.phases.push_front(phase);
                 sorted.count_memory()?;
-                cursor.extras.get_or_insert_default().sorted = Some(sorted);
-                return park(call, cursor, out).map(Some);
+                return park(call, search, sink, out).map(Some);
             }
-            Progress::Ended(ended) => {
-                cursor.slice_ends(call.lent.clock);
-                return sorted.end(context, call, cursor, ended, out);
+            PhaseStep::Ended(end) => {
+                sorted.then.slice_ends(call.lent.clock);
+                return finish_early(context, call, search, sink, end, out);
             }
         }
+    }
+    Ok(None)
+}
+
+/// Collects the keys of the entries that the source finds.
+fn collect(
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    search: &mut Search,
+    sink: &mut Sink,
+    slice: &mut Slice,
+    out: &mut Vec<u8>,
+) -> Result<PhaseStep, Stop> {
+    match run(context, call, search, sink, slice, out)? {
+        Ran::Paused => Ok(PhaseStep::Paused(Phase::Collect)),
+        Ran::Ended(end) => Ok(PhaseStep::Ended(end)),
+        Ran::Done => match sink {
+            Sink::Sort(sorted) => sorted.collected().map(PhaseStep::Then),
+            _ => Ok(PhaseStep::Done),
+        },
     }
 }
 
-impl Collect {
-    /// The candidates of a region; `None` while they are being collected.
-    fn candidates(
-        &mut self,
-        context: &Context<'_>,
-        call: &SearchCall<'_>,
-        cursor: &mut Cursor,
-        region: &Region,
-    ) -> Result<Option<Candidates>, Stop> {
-        let mut candidates = match self.candidates.take() {
-            Some(candidates) => candidates,
-            None => {
-                let plan = context.plan(&cursor.filter, region)?;
-                // Each page looks at all entries again, whatever the filter.
-                if plan.is_scan() || plan.is_unindexed() {
-                    unindexed::admit(context, call, cursor)?;
-                }
-                context.begin_walk(&plan, self.after)?
-            }
-        };
-        if context.gather(&mut candidates)? {
-            return Ok(Some(candidates));
+/// Ends a sorted search before its last entry. `None` if it goes on with all entries in any order.
+fn finish_early(
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    search: &mut Search,
+    sink: &mut Sink,
+    end: End,
+    out: &mut Vec<u8>,
+) -> Result<Option<Step>, Stop> {
+    let Sink::Sort(sorted) = sink else {
+        return end.write(context, call, search, sink, out).map(Some);
+    };
+    match (end, &sorted.goal) {
+        (End::PageFull, Goal::Page(page)) => {
+            let cookie = page.cookie(call.cookie_key, search.sent);
+            finish(search, &sorted.goal, Some(&cookie));
+            write_done(search, sink, out);
         }
-        self.candidates = Some(candidates);
-        Ok(None)
+        (End::SortLimit, goal) => {
+            let unsorted = too_many(context, call, search, &sorted.order);
+            if let Goal::View(_) = goal {
+                let none = NoView::new(unsorted.code, unsorted.text);
+                Failure::no_view(none).write(search.id, out);
+            } else if search.sent > 0 || sorted.critical || matches!(goal, Goal::Page(_)) {
+                Failure::unsorted(&unsorted, search.sent).write(search.id, out);
+            } else {
+                // RFC 2891 §2, case 4: all results, in any order.
+                let entries = sorted.regions.iter().map(|region| Area {
+                    region: *region,
+                    kind: AreaKind::Entries,
+                });
+                let references = std::mem::take(&mut sorted.references);
+                search.source = Source::new(entries.chain(references).collect());
+                search.add_control(unsorted.control());
+                let then = std::mem::take(&mut sorted.then);
+                *sink = then;
+                return Ok(None);
+            }
+        }
+        (end, _) => return end.write(context, call, search, sink, out).map(Some),
     }
+    Ok(Some(Step::Finished))
 }
 
 impl Sorted {
@@ -103,183 +145,82 @@ impl Sorted {
         self.memory.grow((self.kept.bytes() + sorter) as u64)
     }
 
-    fn collect(
-        &mut self,
-        context: &Context<'_>,
-        call: &SearchCall<'_>,
-        cursor: &mut Cursor,
-        mut it: Collect,
-        slice: &mut Slice,
-    ) -> Result<Progress, Stop> {
-        while let Some(region) = self.regions.get(it.region).copied() {
-            if slice.is_over() {
-                return Ok(Progress::Paused(Phase::Collect(it)));
-            }
-            let Some(candidates) = it.candidates(context, call, cursor, &region)? else {
-                return Ok(Progress::Paused(Phase::Collect(it)));
-            };
-            let mut over = false;
-            for met in context.met(&candidates, it.after)? {
-                let met = met?;
-                let counts =
-                    cursor.limits.candidates_max == 0 || !context.hides(met.entry.as_ref())?;
-                if let Some(end) = candidate_limit(cursor).filter(|_| counts) {
-                    return Ok(Progress::Ended(Ended::Limit(end)));
-                }
-                if slice.is_over() {
-                    over = true;
-                    break;
-                }
-                slice.turn();
-                it.after = met.id;
-                let Some(entry) = met.entry else {
-                    continue;
-                };
-                cursor.limits.examined += u64::from(counts);
-                match wants(context, cursor, &region, (met.id, &entry))? {
-                    Some(true) => {}
-                    Some(false) => continue,
-                    None => {
-                        (it.after, over) = (EntryId(met.id.0 - 1), true);
-                        break;
-                    }
-                }
-                let key = self.order.key_of_entry(&entry, &mut self.scratch)?;
-                let meant = !it.absent_only || self.order.first_value(&key).is_none();
-                if meant && self.is_due(&key) && !self.take(key)? {
-                    return Ok(Progress::Ended(Ended::TooMany));
-                }
-                if context.is_tired() {
-                    over = true;
-                    break;
-                }
-            }
-            if over {
-                it.candidates = Some(candidates);
-                return Ok(Progress::Paused(Phase::Collect(it)));
-            }
-            slice.turn();
-            it.region += 1;
-            it.after = EntryId(0);
-        }
-        Ok(Progress::Then(match self.sorter.take() {
+    /// The phase that delivers the collected keys.
+    fn collected(&mut self) -> Result<Phase, Stop> {
+        Ok(match self.sorter.take() {
             Some(sorter) => Phase::Merge(sorter.merge()?),
             None => Phase::Send(self.kept.take().into_iter()),
-        }))
+        })
     }
 
+    /// Sends the entries of these keys until the slice ends.
     fn send(
         &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         mut keys: std::vec::IntoIter<Box<[u8]>>,
         slice: &Slice,
         out: &mut Vec<u8>,
-    ) -> Result<Progress, Stop> {
-        while !slice.is_full(out) && cursor.large.is_none() && !context.is_tired() {
+    ) -> Result<PhaseStep, Stop> {
+        while !slice.is_full(out) && self.then.large().is_none() && !context.is_tired() {
             let Some(key) = keys.as_slice().first() else {
-                return Ok(Progress::Done);
+                return Ok(PhaseStep::Done);
             };
             let id = self.order.id_of(key);
-            match self.deliver(context, cursor, key, out) {
-                Ok(None) => drop(keys.next()),
-                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
-                Err(stop) => {
-                    leave_for_later(context, id, stop)?;
+            match self.deliver(context, search, key, out)? {
+                Progress::Done(None) => drop(keys.next()),
+                Progress::Done(Some(end)) => return Ok(PhaseStep::Ended(end)),
+                Progress::Yield => {
+                    context.leave_unfinished(id);
                     break;
                 }
             }
         }
-        Ok(Progress::Paused(Phase::Send(keys)))
+        Ok(PhaseStep::Paused(Phase::Send(keys)))
     }
 
     /// Delivers the collected keys until the slice ends.
     fn merge(
         &mut self,
         context: &Context<'_>,
-        cursor: &mut Cursor,
+        search: &mut Search,
         mut keys: Merge,
         slice: &mut Slice,
         out: &mut Vec<u8>,
-    ) -> Result<Progress, Stop> {
-        while slice.step(out) && cursor.large.is_none() && !context.is_tired() {
+    ) -> Result<PhaseStep, Stop> {
+        while slice.step(out) && self.then.large().is_none() && !context.is_tired() {
             let Some(key) = keys.first() else {
-                return Ok(Progress::Done);
+                return Ok(PhaseStep::Done);
             };
             let id = self.order.id_of(key);
-            match self.deliver(context, cursor, key, out) {
-                Ok(None) => keys.advance()?,
-                Ok(Some(ended)) => return Ok(Progress::Ended(ended)),
-                Err(stop) => {
-                    leave_for_later(context, id, stop)?;
+            match self.deliver(context, search, key, out)? {
+                Progress::Done(None) => keys.advance()?,
+                Progress::Done(Some(end)) => return Ok(PhaseStep::Ended(end)),
+                Progress::Yield => {
+                    context.leave_unfinished(id);
                     break;
                 }
             }
         }
-        Ok(Progress::Paused(Phase::Merge(keys)))
-    }
-
-    fn end(
-        &self,
-        context: &Context<'_>,
-        call: &SearchCall<'_>,
-        cursor: &mut Cursor,
-        ended: Ended,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<Step>, Stop> {
-        match ended {
-            Ended::Limit(end) => return end.write(context, call, cursor, out).map(Some),
-            Ended::PageFull => {
-                let Goal::Page(page) = &self.goal else {
-                    unreachable!("only a page can be full")
-                };
-                let cookie = page.cookie(call.cookie_key, cursor.sent);
-                finish(cursor, self, Some(&cookie));
-                write_done(cursor, out);
-            }
-            Ended::TooMany => {
-                let unsorted = too_many(context, call, cursor, &self.order);
-                if let Goal::View(_) = self.goal {
-                    let none = NoView::new(unsorted.code, unsorted.text);
-                    Failure::no_view(none).write(cursor.id, out);
-                } else if cursor.sent > 0 || self.critical || matches!(self.goal, Goal::Page(_)) {
-                    Failure::unsorted(&unsorted, cursor.sent).write(cursor.id, out);
-                } else {
-                    // RFC 2891 §2, case 4: all results, in any order.
-                    for region in self.regions.iter().rev() {
-                        let area = Area {
-                            region: *region,
-                            kind: AreaKind::Entries,
-                        };
-                        cursor.areas.insert(0, area);
-                    }
-                    let extras = cursor.extras.get_or_insert_default();
-                    extras.done.push(unsorted.control());
-                    return Ok(None);
-                }
-            }
-        }
-        Ok(Some(Step::Finished))
+        Ok(PhaseStep::Paused(Phase::Merge(keys)))
     }
 }
 
 /// Adds the response controls of a sorted search to its result. Without an entry there is no sort
 /// result (RFC 2891 §2, case 6).
-fn finish(cursor: &mut Cursor, sorted: &Sorted, cookie: Option<&[u8]>) {
-    let sent = cursor.sent;
-    let done = &mut cursor.extras.get_or_insert_default().done;
-    if sent > 0 {
-        done.push(outcome::sorted_control());
+fn finish(search: &mut Search, goal: &Goal, cookie: Option<&[u8]>) {
+    if search.sent > 0 {
+        search.add_control(outcome::sorted_control());
     }
-    if let Goal::Page(_) = sorted.goal {
-        done.push(page::response(cookie.unwrap_or_default()));
+    if let Goal::Page(_) = goal {
+        search.add_control(page::response(cookie.unwrap_or_default()));
     }
 }
 
 fn too_many(
     context: &Context<'_>,
     call: &SearchCall<'_>,
-    cursor: &Cursor,
+    search: &Search,
     order: &Order,
 ) -> Unsorted {
     let schema = &context.catalog.schema;
@@ -288,7 +229,7 @@ fn too_many(
         .map_or_else(String::new, |it| schema.type_of(it).name().to_owned());
     Unsorted {
         code: ResultCode::ADMIN_LIMIT_EXCEEDED,
-        text: limits::sort_text(&cursor.limits, &call.catalog.limits, &attribute),
+        text: limits::sort_text(&search.limits, &call.catalog.limits, &attribute),
         attribute,
     }
 }

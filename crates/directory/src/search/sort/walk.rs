@@ -2,16 +2,16 @@
 
 use crate::context::Context;
 use crate::search::call::SearchCall;
-use crate::search::cursor::Cursor;
-use crate::search::end::candidate_limit;
-use crate::search::offer::is_wanted;
+use crate::search::limits::End;
 use crate::search::slice::Slice;
-use crate::search::sort::deliver::leave_for_later;
 use crate::search::sort::kept::TooMany;
-use crate::search::sort::state::{Ended, Goal, Phase, Progress, Sorted, Walk};
+use crate::search::sort::state::{Goal, Phase, PhaseStep, Sorted, Walk};
+use crate::search::state::Search;
 use crate::search::unindexed;
 use protocol::ResultCode;
 use schema::AttributeNumber;
+use state::done;
+use state::progress::Progress;
 use state::stop::Stop;
 use store::{EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
@@ -48,14 +48,14 @@ impl Walk {
 pub(crate) fn plan(
     context: &Context<'_>,
     call: &SearchCall<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     sorted: &Sorted,
     wanted: Option<u64>,
 ) -> Result<Option<Walk>, Stop> {
     let ([region], Some(base)) = (&sorted.regions[..], base(context, sorted)) else {
         return Ok(None);
     };
-    let plan = context.plan(&cursor.filter, region)?;
+    let plan = context.plan(&search.criteria.filter, region)?;
     let matching = plan.estimate().max(1);
     let entries = context.entry_count()?.max(1);
     // Assumes that matching entries are spread evenly over the index.
@@ -63,7 +63,7 @@ pub(crate) fn plan(
         Some(wanted) => wanted.min(matching).saturating_mul(entries) / matching,
         None => entries,
     };
-    let limit = cursor.limits.sort_entries_max;
+    let limit = search.limits.sort_entries_max;
     let cannot_sort = limit != 0 && wanted.unwrap_or(matching).min(matching) > limit;
     let is_view = matches!(sorted.goal, Goal::View(_));
     if (is_view || walked > matching) && !cannot_sort {
@@ -71,7 +71,7 @@ pub(crate) fn plan(
     }
     // Without an index for the filter, the walk looks at every entry it meets.
     if plan.is_unindexed() {
-        unindexed::admit(context, call, cursor)?;
+        unindexed::admit(context, call, search)?;
     }
     let candidates = match plan.is_scan() {
         true => None,
@@ -122,7 +122,7 @@ fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
 /// Result of delivering the entries of one form.
 enum Flushed {
     All,
-    Ended(Ended),
+    Ended(End),
     /// A large entry is being sent; these keys follow it.
     Begun(std::vec::IntoIter<Box<[u8]>>),
 }
@@ -130,14 +130,14 @@ enum Flushed {
 /// Runs one slice of a walk.
 pub(crate) fn walk(
     context: &Context<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     sorted: &mut Sorted,
     mut it: Walk,
     slice: &mut Slice,
     out: &mut Vec<u8>,
-) -> Result<Progress, Stop> {
+) -> Result<PhaseStep, Stop> {
     if !it.gather(context, sorted)? {
-        return Ok(Progress::Paused(Phase::Walk(it)));
+        return Ok(PhaseStep::Paused(Phase::Walk(it)));
     }
     let start = match (&it.id, &it.start) {
         (Some(id), _) => OrderStart::Behind(&it.form, *id),
@@ -148,25 +148,25 @@ pub(crate) fn walk(
     for row in context.order_rows(it.base, start, backwards)? {
         let row = row?;
         if row.form != it.form {
-            match flush(context, cursor, sorted, out)? {
+            match flush(context, search, sorted, out)? {
                 Flushed::All => {}
-                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Ended(end) => return Ok(PhaseStep::Ended(end)),
                 Flushed::Begun(rest) => {
                     sorted.phases.push_front(Phase::Walk(it));
-                    return Ok(Progress::Paused(Phase::Send(rest)));
+                    return Ok(PhaseStep::Paused(Phase::Send(rest)));
                 }
             }
         }
         if slice.is_full(out) || slice.is_over() || context.is_tired() {
-            return Ok(Progress::Paused(Phase::Walk(it)));
+            return Ok(PhaseStep::Paused(Phase::Walk(it)));
         }
-        let counts = counts(context, cursor, row.id)?;
-        if let Some(end) = candidate_limit(cursor).filter(|_| counts) {
-            return Ok(Progress::Ended(Ended::Limit(end)));
+        let counts = counts(context, search, row.id)?;
+        if let Some(end) = search.candidate_limit().filter(|_| counts) {
+            return Ok(PhaseStep::Ended(end));
         }
         slice.turn();
-        let Some(key) = look(context, cursor, sorted, (&it, counts), row)? else {
-            return Ok(Progress::Paused(Phase::Walk(it)));
+        let Progress::Done(key) = look(context, search, sorted, (&it, counts), row)? else {
+            return Ok(PhaseStep::Paused(Phase::Walk(it)));
         };
         it.pass(row);
         let Some(key) = key else {
@@ -174,86 +174,86 @@ pub(crate) fn walk(
         };
         if sorted.order.is_single() && row.is_whole() {
             // No later row can sort before this key.
-            match send_all(context, cursor, sorted, vec![key].into_iter(), out)? {
+            match send_all(context, search, sorted, vec![key].into_iter(), out)? {
                 Flushed::All => {}
-                Flushed::Ended(ended) => return Ok(Progress::Ended(ended)),
+                Flushed::Ended(end) => return Ok(PhaseStep::Ended(end)),
                 Flushed::Begun(rest) => {
                     sorted.phases.push_front(Phase::Walk(it));
-                    return Ok(Progress::Paused(Phase::Send(rest)));
+                    return Ok(PhaseStep::Paused(Phase::Send(rest)));
                 }
             }
         } else if sorted.kept.push(key) == Err(TooMany) {
-            return Ok(Progress::Ended(Ended::TooMany));
+            return Ok(PhaseStep::Ended(End::SortLimit));
         }
     }
-    Ok(match flush(context, cursor, sorted, out)? {
-        Flushed::All => Progress::Done,
-        Flushed::Ended(ended) => Progress::Ended(ended),
-        Flushed::Begun(rest) => Progress::Paused(Phase::Send(rest)),
+    Ok(match flush(context, search, sorted, out)? {
+        Flushed::All => PhaseStep::Done,
+        Flushed::Ended(end) => PhaseStep::Ended(end),
+        Flushed::Begun(rest) => PhaseStep::Paused(Phase::Send(rest)),
     })
 }
 
 /// Whether a row counts against the limit on entries looked at; rows of hidden entries do not.
-fn counts(context: &Context<'_>, cursor: &Cursor, id: EntryId) -> Result<bool, Stop> {
-    let is_limited = cursor.limits.candidates_max != 0 && !context.sees_everything();
+fn counts(context: &Context<'_>, search: &Search, id: EntryId) -> Result<bool, Stop> {
+    let is_limited = search.limits.candidates_max != 0 && !context.sees_everything();
     Ok(!is_limited || context.entry(id)?.is_some())
 }
 
-/// The key of the next row's entry, with an inner `None` if the search does not want it. The outer
-/// `None` means that the slice is over and the next one begins with this row.
+/// The key of the next row's entry; `None` if the search does not want it. Yields if the slice is
+/// over and the next one begins with this row.
 fn look(
     context: &Context<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     sorted: &mut Sorted,
     (it, counts): (&Walk, bool),
     row: OrderRow<'_>,
-) -> Result<Option<Option<Box<[u8]>>>, Stop> {
+) -> Result<Progress<Option<Box<[u8]>>>, Stop> {
     let candidates = it.candidates.as_ref();
     if candidates.is_some_and(|all| !all.contains(row.id)) {
-        return Ok(Some(None));
+        return Ok(Progress::Done(None));
     }
-    cursor.limits.examined += u64::from(counts);
-    match key_of(context, cursor, sorted, row) {
-        Ok(key) => Ok(Some(key)),
-        Err(stop) => {
-            leave_for_later(context, row.id, stop)?;
-            cursor.limits.examined -= u64::from(counts);
-            Ok(None)
-        }
+    search.limits.examined += u64::from(counts);
+    let key = key_of(context, search, sorted, row)?;
+    if let Progress::Yield = key {
+        context.leave_unfinished(row.id);
+        search.limits.examined -= u64::from(counts);
     }
+    Ok(key)
 }
 
 /// The key of a row's entry; `None` if the search does not want the entry at this row.
 fn key_of(
     context: &Context<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     sorted: &mut Sorted,
     row: OrderRow<'_>,
-) -> Result<Option<Box<[u8]>>, Stop> {
+) -> Result<Progress<Option<Box<[u8]>>>, Stop> {
     let Some(entry) = context.reached(row.id)? else {
-        return Ok(None);
+        return Ok(Progress::Done(None));
     };
     let region = sorted.regions[0];
-    if !context.in_region(&entry, &region)? || !is_wanted(context, cursor, region.base, &entry)? {
-        return Ok(None);
+    if !context.in_region(&entry, &region)?
+        || !done!(search.accepts(context, region.base, &entry)?)
+    {
+        return Ok(Progress::Done(None));
     }
     // An entry with several values is sorted by the least.
-    cursor.buffer.clear();
+    search.buffer.clear();
     match sorted.order.first_of(&entry, &mut sorted.scratch)? {
-        Some(least) => order_form(least, &mut cursor.buffer),
-        None => return Ok(None),
+        Some(least) => order_form(least, &mut search.buffer),
+        None => return Ok(Progress::Done(None)),
     }
-    if cursor.buffer != row.form {
-        return Ok(None);
+    if search.buffer != row.form {
+        return Ok(Progress::Done(None));
     }
     let key = sorted.order.key_of_entry(&entry, &mut sorted.scratch)?;
-    Ok(sorted.is_due(&key).then_some(key))
+    Ok(Progress::Done(sorted.is_due(&key).then_some(key)))
 }
 
 /// Delivers the entries whose rows have one form.
 fn flush(
     context: &Context<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     sorted: &mut Sorted,
     out: &mut Vec<u8>,
 ) -> Result<Flushed, Stop> {
@@ -261,28 +261,28 @@ fn flush(
         return Ok(Flushed::All);
     }
     let keys = sorted.kept.take().into_iter();
-    send_all(context, cursor, sorted, keys, out)
+    send_all(context, search, sorted, keys, out)
 }
 
 /// Delivers the entries of these keys, until one is large or the slice is over.
 fn send_all(
     context: &Context<'_>,
-    cursor: &mut Cursor,
+    search: &mut Search,
     sorted: &mut Sorted,
     mut keys: std::vec::IntoIter<Box<[u8]>>,
     out: &mut Vec<u8>,
 ) -> Result<Flushed, Stop> {
     while let Some(key) = keys.as_slice().first() {
         let id = sorted.order.id_of(key);
-        match sorted.deliver(context, cursor, key, out) {
-            Ok(None) => drop(keys.next()),
-            Ok(Some(ended)) => return Ok(Flushed::Ended(ended)),
-            Err(stop) => {
-                leave_for_later(context, id, stop)?;
+        match sorted.deliver(context, search, key, out)? {
+            Progress::Done(None) => drop(keys.next()),
+            Progress::Done(Some(end)) => return Ok(Flushed::Ended(end)),
+            Progress::Yield => {
+                context.leave_unfinished(id);
                 return Ok(Flushed::Begun(keys));
             }
         }
-        if cursor.large.is_some() {
+        if sorted.then.large().is_some() {
             return Ok(Flushed::Begun(keys));
         }
     }
