@@ -71,6 +71,38 @@ fn ldaps_serves_small_and_large_answers_and_writes() {
 }
 
 #[test]
+fn secured_long_and_short_input_share_a_thread_and_do_not_mix() {
+    let (world, trusted) = world(|it| it.threads = 1);
+    let mut secured: Vec<_> = (0..8)
+        .map(|_| secure(world.connect_to(1), &trusted))
+        .collect();
+    let mut plain: Vec<_> = (0..40).map(|_| world.connect()).collect();
+    let asked = |id: MessageId, at: usize| id * 1000 + at as MessageId;
+    for id in 1..=10 {
+        for (at, client) in plain.iter_mut().enumerate() {
+            // Every tenth sends more than is left to a round.
+            let count = if at % 10 == 0 { 100 } else { 1 };
+            client.send(&vec![say::compare(asked(id, at)); count]);
+            if let Some(client) = secured.get_mut(at / 5) {
+                client.send(&[say::search(asked(id, at), "cn=a")]);
+            }
+        }
+        for (at, client) in plain.iter_mut().enumerate() {
+            let count = if at % 10 == 0 { 100 } else { 1 };
+            for _ in 0..count {
+                let said = client.next().unwrap();
+                assert_eq!(said, format!("compare {} compareTrue", asked(id, at)));
+            }
+            if let Some(client) = secured.get_mut(at / 5) {
+                assert_eq!(client.next().unwrap(), format!("entry {}", asked(id, at)));
+                let said = client.next().unwrap();
+                assert_eq!(said, format!("done {} success", asked(id, at)));
+            }
+        }
+    }
+}
+
+#[test]
 fn start_tls_upgrades_a_connection() {
     let (world, trusted) = world(|_| {});
     let mut client = world.connect();
