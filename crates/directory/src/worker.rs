@@ -87,7 +87,9 @@ impl Worker {
         let is_bind = matches!(message.request, Request::Bind(_));
         if !is_bind && self.outlives_account(session) {
             let flow = self.end(out);
-            self.note(session, message.id, &out[before..], &flow);
+            if is_logged {
+                self.note(session, message.id, &out[before..], &flow);
+            }
             return flow;
         }
         let operation = Operation::of(&message.request);
