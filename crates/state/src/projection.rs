@@ -163,7 +163,7 @@ impl Projection {
         matched: Option<&MatchedValues>,
         out: &mut Vec<u8>,
     ) -> Result<Progress<()>, Stop> {
-        self.write_some(catalog, entry, (matched, u64::MAX), out)
+        self.write_some(catalog, entry, matched, u64::MAX, out)
     }
 
     /// Like `write`, without sets of more than `members_max` members.
@@ -171,7 +171,8 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        (matched, members_max): (Option<&MatchedValues>, u64),
+        matched: Option<&MatchedValues>,
+        members_max: u64,
         out: &mut Vec<u8>,
     ) -> Result<Progress<()>, Stop> {
         if self.nothing() {
@@ -181,7 +182,7 @@ impl Projection {
             self.write_ranged(catalog, entry, ranges, out)?;
         }
         if let Some(matched) = matched {
-            return self.write_matched(catalog, entry, (matched, members_max), out);
+            return self.write_matched(catalog, entry, matched, members_max, out);
         }
         let plain = self.all_user && !self.types_only && !self.all_operational;
         let plain = plain && self.numbers.is_empty() && self.ranges.is_none();
@@ -190,7 +191,7 @@ impl Projection {
             false => self.write_one_by_one(catalog, entry, out),
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, (None, members_max), out)?;
+            self.write_linked(catalog, entry, None, members_max, out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, None, out)?;
@@ -217,7 +218,8 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        (matched, members_max): (&MatchedValues, u64),
+        matched: &MatchedValues,
+        members_max: u64,
         out: &mut Vec<u8>,
     ) -> Result<Progress<()>, Stop> {
         for (attribute, known) in self.selected(catalog, entry) {
@@ -226,7 +228,7 @@ impl Projection {
             matched.write(&catalog.schema, which, &known.text, values.iter(), out);
         }
         if entry.has_links() {
-            self.write_linked(catalog, entry, (Some(matched), members_max), out)?;
+            self.write_linked(catalog, entry, Some(matched), members_max, out)?;
         }
         if catalog.has_collective {
             self.write_lent(catalog, entry, Some(matched), out)?;
@@ -258,7 +260,8 @@ impl Projection {
         &self,
         catalog: &Catalog,
         entry: &VisibleEntry<'_, '_>,
-        (matched, members_max): (Option<&MatchedValues>, u64),
+        matched: Option<&MatchedValues>,
+        members_max: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         for set in entry.linked_sets()? {

@@ -103,7 +103,8 @@ pub(crate) fn selected(
     spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
     message: MessageId,
-    (projection, matched): (&Projection, Option<&MatchedValues>),
+    projection: &Projection,
+    matched: Option<&MatchedValues>,
 ) -> Result<Progress<Option<Box<Large>>>, Stop> {
     let Some(spools) = spools else {
         return Ok(Progress::Done(None));
@@ -116,7 +117,7 @@ pub(crate) fn selected(
     if let Some(described) = projection.described(catalog, entry)? {
         let member = catalog.computed.member;
         let text = catalog.schema.type_of(member).name();
-        let searches = LargeSet::of_searches((member, text), described, projection.is_types_only());
+        let searches = LargeSet::of_searches(member, text, described, projection.is_types_only());
         sets.push(searches);
     }
     if let Some(matched) = matched {
@@ -131,7 +132,7 @@ pub(crate) fn selected(
         return Ok(Progress::Done(None));
     }
     let mut attributes = Vec::new();
-    done!(projection.write_some(catalog, entry, (matched, LARGE_FROM), &mut attributes)?);
+    done!(projection.write_some(catalog, entry, matched, LARGE_FROM, &mut attributes)?);
     let large = Large::new(entry, message, attributes, sets, spools)?;
     Ok(Progress::Done(Some(Box::new(large))))
 }
@@ -144,7 +145,7 @@ pub(crate) fn followed(
     projection: &Projection,
     controls: &[OwnedControl],
 ) -> Result<Option<Box<Large>>, Stop> {
-    let mut large = entry.whole(|| selected(spools, entry, message, (projection, None)))?;
+    let mut large = entry.whole(|| selected(spools, entry, message, projection, None))?;
     if let Some(large) = &mut large {
         large.controls = controls.to_vec();
     }
@@ -168,7 +169,8 @@ impl LargeSet {
 
     /// The members of a dynamic group to gather.
     pub fn of_searches(
-        (type_id, text): (TypeId, &str),
+        type_id: TypeId,
+        text: &str,
         described: Described,
         type_only: bool,
     ) -> LargeSet {
