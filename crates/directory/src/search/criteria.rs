@@ -7,7 +7,7 @@ use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;
 
-/// What an entry must be for a search to find it.
+/// Conditions on an entry under which a search finds it.
 #[derive(Debug)]
 pub(crate) struct Criteria {
     pub filter: Filter,

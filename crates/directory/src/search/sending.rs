@@ -12,7 +12,7 @@ use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
 
-/// What is sent of each entry, and the entry that is being sent in parts.
+/// The parts of each entry that are sent, and the entry that is being sent in slices.
 #[derive(Debug, Default)]
 pub(crate) struct Sending {
     pub projection: Projection,
