@@ -35,11 +35,12 @@ use state::stop::Stop;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Maximum number of session tracking controls logged per second, for all clients together.
-static TRACKED_SESSIONS: Pace = Pace::new(10);
-
+// The next slices of searches that a request began, for the worker.
 pub(crate) use crate::operation::follow::follow;
 pub(crate) use crate::search::resume::resume;
+
+/// Maximum number of session tracking controls logged per second, for all clients together.
+static TRACKED_SESSIONS: Pace = Pace::new(10);
 
 /// Executes one request.
 pub(crate) fn dispatch(
