@@ -15,9 +15,6 @@ use crate::session::Session;
 use protocol::{Message, Request};
 use state::stop::Stop;
 
-pub(crate) use crate::operation::follow::follow;
-pub(crate) use crate::search::resume::resume;
-
 /// Executes one request.
 pub(crate) fn dispatch(
     call: &Call<'_>,

@@ -12,11 +12,12 @@ use crate::context::Lent;
 use crate::flow::Flow;
 use crate::last_name::LastName;
 use crate::monitor::{Counters, Operation};
-use crate::operation::follow::{Followed, Follower};
+use crate::operation::follow::{self, Followed, Follower};
 use crate::operation::{dynamic, transaction};
 use crate::operations_log::OperationsLog;
 use crate::peer::Peer;
 use crate::search::cursor::Cursor;
+use crate::search::resume;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::{dispatch, operations_log};
@@ -254,7 +255,7 @@ impl Worker {
             };
         }
         self.reader.reset();
-        let flow = self.with_call(|call| dispatch::resume(call, session, cursor, out));
+        let flow = self.with_call(|call| resume::resume(call, session, cursor, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             let result = failure::result_of(stop);
@@ -287,7 +288,7 @@ impl Worker {
         // First, so that a commit after the new snapshot calls the follower again.
         follower.looks();
         self.reader.reset();
-        let followed = self.with_call(|call| dispatch::follow(call, session, follower, out));
+        let followed = self.with_call(|call| follow::follow(call, session, follower, out));
         self.counters.entries.add(follower.sent() - sent);
         followed.unwrap_or_else(|stop| {
             out.truncate(before);

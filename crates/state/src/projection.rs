@@ -155,7 +155,7 @@ impl Projection {
     }
 
     /// Appends the selected attributes as PartialAttributes. Yields when walks over groups use up
-    /// the slice: the next slice calls it again, without what was appended.
+    /// the slice: the caller then takes the part appended off `out`, and calls again in the next.
     #[inline]
     pub fn write(
         &self,

@@ -2,7 +2,7 @@
 
 mod regions;
 
-pub(crate) use regions::{Effort, regions};
+pub(crate) use regions::{WorkDone, regions};
 
 use crate::context::{Context, Place, VisibleEntry};
 use protocol::ResultCode;

@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Place};
 use crate::operation::resolve_name;
-use crate::search::alias::Effort;
+use crate::search::alias::WorkDone;
 use crate::search::area::{Area, AreaKind, Areas};
 use crate::search::call::{Query, SearchCall};
 use crate::search::monitor::Node;
@@ -15,8 +15,8 @@ use state::stop::Stop;
 use state::{assertion, done, referral};
 use store::{EntryId, Region, RegionScope};
 
-/// The entries or areas at the base of a search.
-pub(crate) enum Found {
+/// The base of a search.
+pub(crate) enum Base {
     Areas(Areas),
     /// Entries that are not stored.
     Virtual(Vec<Node>),
@@ -29,20 +29,20 @@ pub(crate) fn areas_or_virtual(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
-    effort: &mut Effort,
-) -> Result<Progress<Found>, Stop> {
+    work: &mut WorkDone,
+) -> Result<Progress<Base>, Stop> {
     let request = query.request;
     let is_root = request.base.trim_start_matches(' ').is_empty();
     if is_root && request.scope == Scope::BaseObject {
         let root = virtual_search::nodes(context, call, request)?;
         let root = root.expect("the root DSE is always there");
-        return Ok(Progress::Done(Found::Virtual(root)));
+        return Ok(Progress::Done(Base::Virtual(root)));
     }
-    match areas(context, call, query, effort) {
-        Ok(areas) => Ok(areas.map(Found::Areas)),
+    match areas(context, call, query, work) {
+        Ok(areas) => Ok(areas.map(Base::Areas)),
         Err(stop) if is_root => Err(stop),
         Err(stop) => match virtual_search::nodes(context, call, request)? {
-            Some(nodes) => Ok(Progress::Done(Found::Virtual(nodes))),
+            Some(nodes) => Ok(Progress::Done(Base::Virtual(nodes))),
             None => Err(stop),
         },
     }
@@ -75,7 +75,7 @@ fn areas(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     query: Query<'_>,
-    effort: &mut Effort,
+    work: &mut WorkDone,
 ) -> Result<Progress<Areas>, Stop> {
     let Query {
         request, controls, ..
@@ -94,7 +94,7 @@ fn areas(
         let mut regions: SmallVec<[Region; 2]> = smallvec![region];
         add_contexts_below(context, &mut regions)?;
         if derefs {
-            regions = alias::regions(context, call, &regions, effort)?;
+            regions = alias::regions(context, call, &regions, work)?;
         }
         for region in regions {
             put_region(&mut areas, region, references);

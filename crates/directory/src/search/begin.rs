@@ -5,9 +5,9 @@ use crate::context::{Context, whole_bytes_max};
 use crate::control::{SearchControls, position};
 use crate::flow::Flow;
 use crate::operation::follow;
-use crate::search::alias::Effort;
+use crate::search::alias::WorkDone;
 use crate::search::area::{AreaKind, Source};
-use crate::search::areas::{Found, areas_or_virtual, derefs_searching};
+use crate::search::areas::{Base, areas_or_virtual, derefs_searching};
 use crate::search::call::{Query, SearchCall, Step};
 use crate::search::count::{Counted, Counting};
 use crate::search::criteria::Criteria;
@@ -91,10 +91,10 @@ fn search(
     let mut filter = resolve_filter(context, call, request)?;
     let projection = Projection::of(catalog, &request.attributes, request.types_only);
     require_virtual(context, call, query)?;
-    let mut effort = Effort::of(call, query);
-    let areas = match done!(areas_or_virtual(context, call, query, &mut effort)?) {
-        Found::Areas(areas) => areas,
-        Found::Virtual(nodes) => {
+    let mut work = WorkDone::of(call, query);
+    let areas = match done!(areas_or_virtual(context, call, query, &mut work)?) {
+        Base::Areas(areas) => areas,
+        Base::Virtual(nodes) => {
             let search = VirtualSearch {
                 query,
                 filter,
@@ -122,11 +122,11 @@ fn search(
             id: query.message.id,
             source: Source::new(areas),
             criteria: criteria(context, query, filter),
-            limits: effort.limits,
+            limits: work.limits,
             sent: 0,
             page: None,
             result,
-            began_us: query.began_us.or(effort.began_us),
+            began_us: query.began_us.or(work.began_us),
             permit: None,
             has_waited: false,
             buffer: call.scratch.take(),
@@ -178,6 +178,7 @@ fn criteria(context: &Context<'_>, query: Query<'_>, filter: Filter) -> Criteria
     let (request, controls) = (query.request, query.controls);
     let asked = controls.search.as_deref();
     let hides = || extras::hides_subentries(request.scope, asked);
+    // Written out, because a filter that is moved again costs every search its copy.
     Criteria {
         whole_bytes_max: whole_bytes_max(filter.weight()),
         filter,

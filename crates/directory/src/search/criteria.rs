@@ -1,13 +1,13 @@
 //! The filter between the source and the sink of a search.
 
-use crate::context::{Context, VisibleEntry};
+use crate::context::{Context, VisibleEntry, whole_bytes_max};
 use schema::{Filter, Truth};
 use state::done;
 use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;
 
-/// What an entry must be for a search to find it.
+/// Conditions on an entry under which a search finds it.
 #[derive(Debug)]
 pub(crate) struct Criteria {
     pub filter: Filter,
@@ -24,6 +24,18 @@ pub(crate) struct Criteria {
 }
 
 impl Criteria {
+    /// Criteria of a filter alone.
+    pub fn new(filter: Filter) -> Criteria {
+        Criteria {
+            whole_bytes_max: whole_bytes_max(filter.weight()),
+            filter,
+            manage_dsa_it: false,
+            deref_searching: false,
+            hides_subentries: false,
+            tested: 0,
+        }
+    }
+
     /// Whether an entry of a region with this base matches the filter and is of the kind that the
     /// search returns. Yields when walks over groups use up the slice.
     #[inline]

@@ -103,7 +103,8 @@ pub(crate) fn selected(
     spools: Option<&Arc<Spools>>,
     entry: &VisibleEntry<'_, '_>,
     message: MessageId,
-    (projection, matched): (&Projection, Option<&MatchedValues>),
+    projection: &Projection,
+    matched: Option<&MatchedValues>,
 ) -> Result<Progress<Option<Box<Large>>>, Stop> {
     let Some(spools) = spools else {
         return Ok(Progress::Done(None));
@@ -144,7 +145,7 @@ pub(crate) fn followed(
     projection: &Projection,
     controls: &[OwnedControl],
 ) -> Result<Option<Box<Large>>, Stop> {
-    let mut large = entry.whole(|| selected(spools, entry, message, (projection, None)))?;
+    let mut large = entry.whole(|| selected(spools, entry, message, projection, None))?;
     if let Some(large) = &mut large {
         large.controls = controls.to_vec();
     }

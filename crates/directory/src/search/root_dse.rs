@@ -26,7 +26,8 @@ const FEATURES: [&str; 10] = [
 pub(crate) fn root_dse(
     catalog: &Catalog,
     csn: &str,
-    (peer, scheme): (&Peer, Scheme),
+    peer: &Peer,
+    scheme: Scheme,
     tls: bool,
 ) -> VirtualEntry {
     let mut entry = VirtualEntry::new(&catalog.schema);

@@ -12,7 +12,7 @@ use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
 
-/// What is sent of each entry, and the entry that is being sent in parts.
+/// The parts of each entry that are sent, and the entry that is being sent in slices.
 #[derive(Debug, Default)]
 pub(crate) struct Sending {
     pub projection: Projection,
@@ -71,8 +71,8 @@ impl Sending {
         id: MessageId,
         entry: &VisibleEntry<'_, '_>,
     ) -> Result<Progress<Option<Box<Large>>>, Stop> {
-        let wanted = (&self.projection, self.matched());
-        let large = large::selected(context.spools(), entry, id, wanted)?;
+        let (spools, matched) = (context.spools(), self.matched());
+        let large = large::selected(spools, entry, id, &self.projection, matched)?;
         let Some(mut large) = done!(large) else {
             return Ok(Progress::Done(None));
         };

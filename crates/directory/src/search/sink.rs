@@ -1,4 +1,4 @@
-//! The sink of a search: what becomes of the entries that match.
+//! The sink of a search, which takes the entries that match.
 
 use crate::context::{Context, VisibleEntry};
 use crate::search::count::Counting;
@@ -13,16 +13,16 @@ use state::done;
 use state::progress::Progress;
 use state::stop::Stop;
 
-/// What becomes of the entries that match.
+/// Destination of the entries that match.
 #[derive(Debug)]
 pub(crate) enum Sink {
-    /// They are sent.
+    /// Entries are sent to the client.
     Send(Sending),
-    /// They are counted.
+    /// Entries are counted.
     Count(Box<Counting>),
-    /// They count as if they were sent, in a search that is explained.
+    /// Entries count as sent, in a search that is explained.
     Explain(Box<Explaining>),
-    /// They are sorted, and then go to another sink.
+    /// Entries are sorted, and then go to another sink.
     Sort(Box<Sorted>),
 }
 

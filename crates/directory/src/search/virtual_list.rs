@@ -9,7 +9,7 @@ use crate::search::monitor::Node;
 use crate::search::page;
 use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::outcome;
-use crate::search::sort::outcome::{Asked, Failure};
+use crate::search::sort::outcome::{AskedOrder, Failure};
 use crate::search::view::{NoView, View};
 use protocol::OwnedControl;
 use protocol::control::PagedResults;
@@ -46,9 +46,9 @@ pub(crate) fn list<'n>(
     let mut sort = None;
     if let Some(asked) = asked {
         match outcome::order_of(schema, asked, controls.page.is_some())? {
-            Asked::Failed(failure) => return Ok(Err(failure)),
-            Asked::Unsorted(control) => listed.controls.push(control),
-            Asked::Order(order, by) => {
+            AskedOrder::Failed(failure) => return Ok(Err(failure)),
+            AskedOrder::Unsorted(control) => listed.controls.push(control),
+            AskedOrder::Order(order, by) => {
                 sort = Some(by);
                 let keys = listed.order(context, &order);
                 if let Some(view) = &asked.view {

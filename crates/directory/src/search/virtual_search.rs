@@ -35,8 +35,8 @@ pub(crate) fn entry_of(
     let catalog = context.catalog;
     if name.depth() == 0 {
         let csn = context.newest()?.to_csn();
-        let whose = (&call.session.peer, call.shared.scheme);
-        let root = root_dse::root_dse(catalog, &csn, whose, call.tls);
+        let (peer, scheme) = (&call.session.peer, call.shared.scheme);
+        let root = root_dse::root_dse(catalog, &csn, peer, scheme, call.tls);
         return Ok(Some(root));
     }
     if *name == catalog.subschema {

@@ -30,13 +30,13 @@ pub(super) struct Climb {
     /// Index in `found` of the next entry whose holders are looked for.
     next: usize,
     /// The entry or name whose holders are being looked for.
-    asked: Option<Box<Asked>>,
+    asked: Option<Box<Target>>,
     looked: u64,
 }
 
 /// An entry or name whose holders are looked for, and the progress of that.
 #[derive(Debug)]
-struct Asked {
+struct Target {
     /// The entry of the name; the root where only the name matters.
     id: EntryId,
     name: Name,
@@ -50,7 +50,7 @@ struct Asked {
 }
 
 impl Climb {
-    fn new(followed: Followed, reach: Option<Reach>, asked: Option<Asked>) -> Climb {
+    fn new(followed: Followed, reach: Option<Reach>, asked: Option<Target>) -> Climb {
         Climb {
             followed,
             reach,
@@ -64,7 +64,7 @@ impl Climb {
 
     /// A walk to all entries from which links of these attributes lead to a name.
     pub fn to_name(followed: Followed, target: &Name) -> Climb {
-        let asked = Asked::new(EntryId::ROOT, target.clone(), String::new());
+        let asked = Target::new(EntryId::ROOT, target.clone(), String::new());
         Climb::new(followed, None, Some(asked))
     }
 
@@ -79,9 +79,9 @@ impl Climb {
     }
 }
 
-impl Asked {
-    fn new(id: EntryId, name: Name, spelled: String) -> Asked {
-        Asked {
+impl Target {
+    fn new(id: EntryId, name: Name, spelled: String) -> Target {
+        Target {
             id,
             name,
             spelled,
@@ -100,10 +100,10 @@ impl PlainView<'_> {
         Ok(Climb::new(followed, Some(reach), self.asking(id)?))
     }
 
-    fn asking(&self, id: EntryId) -> Result<Option<Asked>, Stop> {
+    fn asking(&self, id: EntryId) -> Result<Option<Target>, Stop> {
         let spelled = self.spelled_name(id)?;
         let name = self.catalog.schema.resolve_name(&spelled);
-        Ok(name.ok().map(|name| Asked::new(id, name, spelled)))
+        Ok(name.ok().map(|name| Target::new(id, name, spelled)))
     }
 
     /// Continues a walk until it or the slice ends.
@@ -134,7 +134,7 @@ impl PlainView<'_> {
     fn ask(
         &self,
         climb: &mut Climb,
-        asked: &mut Asked,
+        asked: &mut Target,
         dynamic: &mut DynamicGroups,
     ) -> Result<Progress<()>, Stop> {
         while let Some(selector) = climb.followed.get(asked.attribute).cloned() {
@@ -185,7 +185,7 @@ impl PlainView<'_> {
     fn ask_holders(
         &self,
         climb: &mut Climb,
-        asked: &mut Asked,
+        asked: &mut Target,
         selector: &Selector,
         candidates: &Candidates,
     ) -> Result<Progress<()>, Stop> {
@@ -255,7 +255,7 @@ impl PlainView<'_> {
     fn ask_dynamic_groups(
         &self,
         climb: &mut Climb,
-        asked: &mut Asked,
+        asked: &mut Target,
         dynamic: &mut DynamicGroups,
     ) -> Result<Progress<()>, Stop> {
         let groups = done!(dynamic.read(self)?);

@@ -23,13 +23,13 @@ pub(super) struct Descent {
     /// Members found that may have members themselves and are not expanded yet.
     groups: Vec<EntryId>,
     /// The group being expanded.
-    asked: Option<Box<Asked>>,
+    asked: Option<Box<Expansion>>,
     looked: u64,
 }
 
 /// A group being expanded, and the progress of that.
 #[derive(Debug)]
-struct Asked {
+struct Expansion {
     group: EntryId,
     /// Whether the subject may know the group's members; `None` until that is computed.
     known: Option<bool>,
@@ -57,7 +57,7 @@ impl Descent {
             followed,
             found: RoaringTreemap::new(),
             groups: Vec::new(),
-            asked: Some(Box::new(Asked::new(top))),
+            asked: Some(Box::new(Expansion::new(top))),
             looked: 0,
         }
     }
@@ -68,9 +68,9 @@ impl Descent {
     }
 }
 
-impl Asked {
-    fn new(group: EntryId) -> Asked {
-        Asked {
+impl Expansion {
+    fn new(group: EntryId) -> Expansion {
+        Expansion {
             group,
             known: None,
             values: 0,
@@ -103,14 +103,14 @@ impl PlainView<'_> {
             let Some(group) = descent.groups.pop() else {
                 return Ok(Progress::Done(()));
             };
-            descent.asked = Some(Box::new(Asked::new(group)));
+            descent.asked = Some(Box::new(Expansion::new(group)));
         }
     }
 
     fn ask_members(
         &self,
         descent: &mut Descent,
-        asked: &mut Asked,
+        asked: &mut Expansion,
     ) -> Result<Progress<Answer>, Stop> {
         let Some(view) = self.snapshot.entry(asked.group)? else {
             return Ok(Progress::Done(Answer::All));
@@ -135,7 +135,7 @@ impl PlainView<'_> {
     fn ask_row(
         &self,
         descent: &mut Descent,
-        asked: &mut Asked,
+        asked: &mut Expansion,
         view: &EntryView<'_>,
     ) -> Result<Progress<bool>, Stop> {
         let schema = &self.catalog.schema;
@@ -174,7 +174,7 @@ impl PlainView<'_> {
     fn ask_sets(
         &self,
         descent: &mut Descent,
-        asked: &mut Asked,
+        asked: &mut Expansion,
     ) -> Result<Progress<Option<Answer>>, Stop> {
         let followed = descent.followed.clone();
         let mut sets = self.snapshot.linked_sets(asked.group)?;
@@ -215,7 +215,7 @@ impl PlainView<'_> {
     fn ask_description(
         &self,
         descent: &mut Descent,
-        asked: &mut Asked,
+        asked: &mut Expansion,
     ) -> Result<Progress<()>, Stop> {
         let mut described = match asked.described.take() {
             Some(described) => described,

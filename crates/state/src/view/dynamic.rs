@@ -230,7 +230,7 @@ impl PlainView<'_> {
         view: &EntryView<'_>,
         scratch: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
-        let truth = StoredEntry::evaluate(self, (id, view), filter, scratch)?;
+        let truth = StoredEntry::evaluate(self, id, view, filter, scratch)?;
         Ok(truth == Truth::True)
     }
 

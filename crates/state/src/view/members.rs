@@ -38,7 +38,7 @@ pub fn write_member(
     }
     let Some(text) = snapshot.text(member)? else {
         return match catalog.deleted_members {
-            DeletedMembers::Keep => write_former(snapshot, catalog, (set, member), out),
+            DeletedMembers::Keep => write_former(snapshot, catalog, set, member, out),
             DeletedMembers::Remove | DeletedMembers::Refuse => Ok(false),
         };
     };
@@ -54,7 +54,8 @@ pub fn write_member(
 fn write_former(
     snapshot: &Snapshot<'_>,
     catalog: &Catalog,
-    (set, member): (SetId, EntryId),
+    set: SetId,
+    member: EntryId,
     out: &mut Vec<u8>,
 ) -> Result<bool, store::Error> {
     let Some(view) = snapshot.stored_entry(member)? else {

@@ -25,7 +25,8 @@ impl<'s, 'v> StoredEntry<'s, 'v> {
     /// The reason why values could not be read.
     pub fn evaluate(
         view: &'s PlainView<'s>,
-        (id, row): (EntryId, &'s EntryView<'v>),
+        id: EntryId,
+        row: &'s EntryView<'v>,
         filter: &Filter,
         scratch: &mut Vec<u8>,
     ) -> Result<Truth, Stop> {

@@ -168,7 +168,7 @@ impl<'t, 'c, 'a> Tested<'t, 'c, 'a> {
         }
     }
 
-    /// What was read; `None` if reading failed, which is recorded.
+    /// The value read; `None` if reading failed, which is recorded.
     fn read<T>(&self, read: Result<T, Stop>) -> Option<T> {
         match read {
             Ok(read) => Some(read),

@@ -67,14 +67,15 @@ impl Follower {
         &mut self,
         context: &Context<'_>,
         change: &Change<'_>,
-        (moment, seen): (Moment, &mut RoaringTreemap),
+        moment: Moment,
+        seen: &mut RoaringTreemap,
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
         let due = |_: &Self, superior: &VisibleEntry<'_, '_>| {
             !seen.contains(superior.id.0) && superior.changed_at().is_none_or(|it| it >= moment)
         };
         for superior in self.superiors(context, change, due)? {
-            self.delta_entry(context, &superior, (None, seen), out)?;
+            self.delta_entry(context, &superior, None, seen, out)?;
             if self.large.is_some() {
                 return Ok(false);
             }

@@ -8,6 +8,7 @@ use crate::operation::follow::follower::*;
 use crate::places::Permit;
 use crate::search::area::{Area, AreaKind};
 use crate::search::call::{Query, SearchCall};
+use crate::search::criteria::Criteria;
 use crate::search::group_walk_limits::GroupWalkLimits;
 use crate::search::{areas, unindexed};
 use protocol::control::{Assertion, PersistentSearch, SyncMode, SyncRequest};
@@ -42,7 +43,7 @@ pub(crate) fn begin(
         stage: Stage::Scan(Scan::new(Purpose::Send)),
         region,
         base: crate::operation::resolve_name(&catalog.schema, request.base)?,
-        asked: Asked {
+        asked: KeptRequest {
             filter,
             attributes: request
                 .attributes
@@ -52,9 +53,11 @@ pub(crate) fn begin(
             types_only: request.types_only,
             schema: catalog.schema.clone(),
         },
-        filter: schema::Filter::False,
+        criteria: Criteria {
+            manage_dsa_it: controls.manage_dsa_it,
+            ..Criteria::new(schema::Filter::False)
+        },
         projection: Projection::default(),
-        manage_dsa_it: controls.manage_dsa_it,
         rid: 0,
         at: Moment::default(),
         members: RoaringTreemap::new(),
@@ -151,15 +154,19 @@ impl Follower {
         };
         heavy::refuse_undivided(&asked)?;
         let now_s = || call.now_s();
-        self.filter = catalog.schema.resolve_filter_with(&asked, &now_s);
-        context.narrow(&mut self.filter);
+        let mut filter = catalog.schema.resolve_filter_with(&asked, &now_s);
+        context.narrow(&mut filter);
         let area = Area {
             region: self.region,
             kind: AreaKind::Entries,
         };
         context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
         let regions = std::iter::once(&area.region);
-        done!(links::follow(context, &mut self.filter, regions)?);
+        done!(links::follow(context, &mut filter, regions)?);
+        self.criteria = Criteria {
+            manage_dsa_it: self.criteria.manage_dsa_it,
+            ..Criteria::new(filter)
+        };
         let attributes: Vec<&str> = self.asked.attributes.iter().map(String::as_str).collect();
         self.projection = Projection::of(catalog, &attributes, self.asked.types_only);
         self.projection.leave_out_computed();
@@ -211,8 +218,12 @@ impl Follower {
             Stage::Delta { .. } => self.stays(),
             Stage::Persist => false,
         };
-        match looks && context.plan(&self.filter, &self.region)?.is_unindexed() {
-            true => unindexed::permit(context, call, &self.filter),
+        match looks
+            && context
+                .plan(&self.criteria.filter, &self.region)?
+                .is_unindexed()
+        {
+            true => unindexed::permit(context, call, &self.criteria.filter),
             false => Ok(None),
         }
     }

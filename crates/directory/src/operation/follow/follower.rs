@@ -3,13 +3,14 @@
 use crate::context::{Context, VisibleEntry, Walks};
 use crate::feed::Listener;
 use crate::places::Permit;
+use crate::search::criteria::Criteria;
 use crate::search::large::Large;
 use crate::session::Session;
 use policy::Subject;
 use protocol::control::{ChangeType, PersistentSearch};
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
 use roaring::RoaringTreemap;
-use schema::{Name, Truth};
+use schema::Name;
 use spool::Spools;
 use state::history::{Change, Detail, Moment};
 use state::projection::Projection;
@@ -28,11 +29,9 @@ pub struct Follower {
     pub(super) region: Region,
     /// The base as resolved from the request.
     pub(super) base: Name,
-    pub(super) asked: Asked,
-    pub(super) filter: schema::Filter,
+    pub(super) asked: KeptRequest,
+    pub(super) criteria: Criteria,
     pub(super) projection: Projection,
-    /// Whether referral objects are ordinary entries; otherwise they are not part of the content.
-    pub(super) manage_dsa_it: bool,
     /// The consumer's replica number in its cookies.
     pub(super) rid: u16,
     /// Moment up to which every change has been sent, or will have been at the end of the refresh.
@@ -77,12 +76,12 @@ pub struct Follower {
 
 /// The request, kept to be resolved again when an attribute that no entry had gets its first value.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct KeptRequest {
     /// The filter in BER, decoded once as a check.
     pub(super) filter: Vec<u8>,
     pub(super) attributes: Vec<String>,
     pub(super) types_only: bool,
-    /// The schema under which the follower's `filter` and `projection` are resolved.
+    /// The schema under which the follower's `criteria` and `projection` are resolved.
     pub(super) schema: schema::Schema,
 }
 
@@ -243,15 +242,11 @@ impl Follower {
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
     ) -> Result<bool, Stop> {
-        let catalog = context.catalog;
-        let is_of_kind = context.in_region(entry, &self.region)?
-            && (self.manage_dsa_it || !catalog.has_referrals || !entry.has_class("referral"));
-        if !is_of_kind {
+        if !context.in_region(entry, &self.region)? {
             return Ok(false);
         }
-        let (filter, buffer) = (&self.filter, &mut self.buffer);
-        let truth = context.whole(|| context.evaluate_paced(filter, entry, buffer))?;
-        Ok(truth == Truth::True)
+        let (criteria, base, buffer) = (&mut self.criteria, self.region.base, &mut self.buffer);
+        context.whole(|| criteria.accept(context, base, entry, buffer))
     }
 
     /// Whether the entries below a moved one have to be read: it came from outside the region, or

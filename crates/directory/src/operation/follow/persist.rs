@@ -174,16 +174,18 @@ impl Follower {
             true => Some(SyncState::Add),
             false => None,
         };
-        self.tell_entry(context, &entry, (state, unsure), moment, out)
+        self.tell_entry(context, &entry, state, unsure, moment, out)
     }
 
     /// Sends an entry that changed, or lies below one that moved, by whether it is and was in the
-    /// content.
+    /// content. `state` is the state to report; `None` for the one that follows from the client's
+    /// copy. `unsure` tells that the client's copy from before the change is not known.
     fn tell_entry(
         &mut self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
-        (state, unsure): (Option<SyncState>, bool),
+        state: Option<SyncState>,
+        unsure: bool,
         moment: Option<Moment>,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
@@ -297,7 +299,7 @@ impl Follower {
         let walks = self.walk.is_some();
         let done = self.walk_on(context, slice, out, |this, entry, out| {
             if this.members.contains(entry.id.0) != this.matches(context, entry)? {
-                this.tell_entry(context, entry, (None, false), None, out)?;
+                this.tell_entry(context, entry, None, false, None, out)?;
             }
             Ok(())
         })?;

@@ -27,7 +27,7 @@ impl Follower {
         let mut candidates = match scan.candidates.take() {
             Some(candidates) => candidates,
             None => {
-                let plan = context.plan(&self.filter, &self.region)?;
+                let plan = context.plan(&self.criteria.filter, &self.region)?;
                 context.begin_walk(&plan, scan.after)?
             }
         };
@@ -152,7 +152,7 @@ impl Follower {
                     return Ok(false);
                 }
                 let moment = occasion.moment;
-                if !self.delta_superiors(context, &change, (moment, &mut seen), out)? {
+                if !self.delta_superiors(context, &change, moment, &mut seen, out)? {
                     over = true;
                     return Ok(false);
                 }
@@ -213,7 +213,7 @@ impl Follower {
         };
         // The entries below belong to the change.
         let moment = self.walk.is_none().then_some(moment);
-        self.delta_entry(context, &entry, (moment, seen), out)
+        self.delta_entry(context, &entry, moment, seen, out)
     }
 
     /// Sends the present state of an entry that changed, or lies below one that moved. `moment` is
@@ -222,7 +222,8 @@ impl Follower {
         &mut self,
         context: &Context<'_>,
         entry: &VisibleEntry<'_, '_>,
-        (moment, seen): (Option<Moment>, &mut RoaringTreemap),
+        moment: Option<Moment>,
+        seen: &mut RoaringTreemap,
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         if !seen.insert(entry.id.0) {
@@ -260,7 +261,7 @@ impl Follower {
             return Ok(false);
         }
         self.walk_on(context, slice, out, |this, entry, out| {
-            this.delta_entry(context, entry, (None, seen), out)
+            this.delta_entry(context, entry, None, seen, out)
         })
     }
 

@@ -27,16 +27,16 @@ const LOOKED_AT_PER_TIME: u64 = 1_024;
 const _: () = assert!(2 * REGIONS_MAX <= u16::MAX as usize);
 
 /// Work done by a search so far, which following aliases adds to, and its limits.
-pub(crate) struct Effort {
+pub(crate) struct WorkDone {
     pub limits: SearchLimits,
     /// Start of the search, in microseconds; `None` until the clock was read.
     pub began_us: Option<u64>,
 }
 
-impl Effort {
+impl WorkDone {
     /// The state of a search that has done no work yet.
-    pub fn of(call: &SearchCall<'_>, query: Query<'_>) -> Effort {
-        Effort {
+    pub fn of(call: &SearchCall<'_>, query: Query<'_>) -> WorkDone {
+        WorkDone {
             limits: limits::of_search(query.request, &call.limits, query.is_paged()),
             began_us: None,
         }
@@ -52,17 +52,17 @@ pub(crate) fn regions(
     context: &Context<'_>,
     call: &SearchCall<'_>,
     own: &[Region],
-    effort: &mut Effort,
+    work: &mut WorkDone,
 ) -> Result<Regions, Stop> {
     let scope = own.first().map(|it| it.scope);
     if matches!(scope, None | Some(RegionScope::Base)) {
         return Ok(own.into());
     }
-    effort.began_us = Some(call.lent.clock.now_us());
+    work.began_us = Some(call.lent.clock.now_us());
     let mut following = Following {
         context,
         call,
-        effort,
+        work,
         filter: state::knowledge::class_filter(&context.catalog.schema, "alias"),
         own,
         goes_deep: scope != Some(RegionScope::OneLevel),
@@ -86,7 +86,7 @@ pub(crate) fn regions(
 struct Following<'s, 'c, 'n> {
     context: &'s Context<'c>,
     call: &'s SearchCall<'n>,
-    effort: &'s mut Effort,
+    work: &'s mut WorkDone,
     /// The filter `(objectClass=alias)`.
     filter: Filter,
     /// The search's own regions, which share no entry.
@@ -134,7 +134,7 @@ impl Following<'_, '_, '_> {
 
     /// Counts one more entry looked at, and checks the limits.
     fn look(&mut self) -> Result<(), Stop> {
-        let Effort { limits, began_us } = &mut *self.effort;
+        let WorkDone { limits, began_us } = &mut *self.work;
         let settings = &self.call.catalog.limits;
         if limits.candidates_max != 0 && limits.examined >= limits.candidates_max {
             let text = limits::candidate_text(limits, settings);

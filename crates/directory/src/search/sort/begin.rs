@@ -10,7 +10,7 @@ use crate::search::page;
 use crate::search::sink::Sink;
 use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
-use crate::search::sort::outcome::{Asked, Failure};
+use crate::search::sort::outcome::{AskedOrder, Failure};
 use crate::search::sort::state::{Goal, Phase, Sorted};
 use crate::search::sort::{outcome, pages, walk};
 use crate::search::state::Search;
@@ -39,12 +39,12 @@ pub(crate) fn begin(
 ) -> Result<Begun, Stop> {
     let schema = &context.catalog.schema;
     let (order, sort) = match outcome::order_of(schema, asked, query.is_paged())? {
-        Asked::Order(order, sort) => (order, sort),
-        Asked::Unsorted(control) => {
+        AskedOrder::Order(order, sort) => (order, sort),
+        AskedOrder::Unsorted(control) => {
             search.add_control(control);
             return Ok(Begun::Unsorted);
         }
-        Asked::Failed(failure) => {
+        AskedOrder::Failed(failure) => {
             failure.write(search.id, out);
             return Ok(Begun::Answered);
         }

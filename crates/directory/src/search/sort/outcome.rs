@@ -10,7 +10,7 @@ use schema::Schema;
 use state::stop::Stop;
 
 /// Result of resolving the sort and view controls.
-pub(crate) enum Asked<'s, 'r> {
+pub(crate) enum AskedOrder<'s, 'r> {
     Order(Order, &'s SortRequest<'r>),
     /// Entries are sent in any order, with a control that reports why.
     Unsorted(OwnedControl),
@@ -30,13 +30,13 @@ pub(crate) fn order_of<'s, 'r>(
     schema: &Schema,
     asked: &'s SearchControls<'r>,
     paged: bool,
-) -> Result<Asked<'s, 'r>, Stop> {
+) -> Result<AskedOrder<'s, 'r>, Stop> {
     let Some(sort) = &asked.sort else {
         let none = NoView::new(
             ResultCode::SORT_CONTROL_MISSING,
             "a virtual list view needs the sort control beside it",
         );
-        return Ok(Asked::Failed(Failure::no_view(none)));
+        return Ok(AskedOrder::Failed(Failure::no_view(none)));
     };
     if asked.view.is_some() && paged {
         return Stop::refuse(
@@ -45,14 +45,14 @@ pub(crate) fn order_of<'s, 'r>(
         );
     }
     Ok(match Order::of(schema, sort) {
-        Ok(order) => Asked::Order(order, sort),
+        Ok(order) => AskedOrder::Order(order, sort),
         Err(unsorted) => without_order(&unsorted, asked),
     })
 }
 
 /// Result if sorting is impossible: no entries, or all of them unsorted (RFC 2891 §2, cases 3 and
 /// 4).
-fn without_order<'s, 'r>(unsorted: &Unsorted, asked: &SearchControls<'_>) -> Asked<'s, 'r> {
+fn without_order<'s, 'r>(unsorted: &Unsorted, asked: &SearchControls<'_>) -> AskedOrder<'s, 'r> {
     if asked.view.is_some() {
         let mut none = NoView::new(unsorted.code, unsorted.text.clone());
         if unsorted.code == ResultCode::NO_SUCH_ATTRIBUTE {
@@ -61,11 +61,11 @@ fn without_order<'s, 'r>(unsorted: &Unsorted, asked: &SearchControls<'_>) -> Ask
         }
         let mut failure = Failure::no_view(none);
         failure.controls.insert(0, unsorted.control());
-        return Asked::Failed(failure);
+        return AskedOrder::Failed(failure);
     }
     match asked.sort_critical {
-        true => Asked::Failed(Failure::unsorted(unsorted, 0)),
-        false => Asked::Unsorted(unsorted.control()),
+        true => AskedOrder::Failed(Failure::unsorted(unsorted, 0)),
+        false => AskedOrder::Unsorted(unsorted.control()),
     }
 }
 

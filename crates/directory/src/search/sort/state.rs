@@ -46,7 +46,7 @@ pub(crate) struct Sorted {
     /// Snapshot version at the beginning. While it is unchanged, entries found to match still
     /// match.
     pub version: u64,
-    /// Where the sorted entries go.
+    /// The sink behind, which takes the sorted entries.
     pub then: Sink,
 }
 
@@ -106,8 +106,8 @@ pub(crate) struct Part {
     pub left: u32,
 }
 
-/// What is asked of a sink, and what the sink behind a sorted search answers. Not inlined, so that
-/// [`Sink`]'s own functions are, in searches that do not sort.
+/// Functions of a [`Sink`] that the sink behind a sorted search performs. They are not inlined, so
+/// that those of [`Sink`] are inlined into searches that do not sort.
 impl Sorted {
     /// Gives an entry to the sink behind.
     #[inline(never)]

@@ -165,7 +165,11 @@ pub(crate) fn walk(
             return Ok(PhaseStep::Ended(end));
         }
         slice.turn();
-        let Progress::Done(key) = look(context, search, sorted, (&it, counts), row)? else {
+        if (it.candidates.as_ref()).is_some_and(|all| !all.contains(row.id)) {
+            it.pass(row);
+            continue;
+        }
+        let Progress::Done(key) = look(context, search, sorted, counts, row)? else {
             return Ok(PhaseStep::Paused(Phase::Walk(it)));
         };
         it.pass(row);
@@ -199,19 +203,16 @@ fn counts(context: &Context<'_>, search: &Search, id: EntryId) -> Result<bool, S
     Ok(!is_limited || context.entry(id)?.is_some())
 }
 
-/// The key of the next row's entry; `None` if the search does not want it. Yields if the slice is
-/// over and the next one begins with this row.
+/// The key of the next row's entry; `None` if the search does not want it. `counts` tells whether
+/// the row counts against the limit on entries looked at. Yields if the slice is over and the next
+/// one begins with this row.
 fn look(
     context: &Context<'_>,
     search: &mut Search,
     sorted: &mut Sorted,
-    (it, counts): (&Walk, bool),
+    counts: bool,
     row: OrderRow<'_>,
 ) -> Result<Progress<Option<Box<[u8]>>>, Stop> {
-    let candidates = it.candidates.as_ref();
-    if candidates.is_some_and(|all| !all.contains(row.id)) {
-        return Ok(Progress::Done(None));
-    }
     search.limits.examined += u64::from(counts);
     let key = key_of(context, search, sorted, row)?;
     if let Progress::Yield = key {
