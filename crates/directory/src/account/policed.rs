@@ -32,8 +32,12 @@ pub(crate) fn account(
     Ok(account)
 }
 
-/// Name of an account's entry: resolved, and as spelled.
-pub(crate) type Whose<'w> = (&'w Name, &'w str);
+/// Name of an account's entry.
+#[derive(Clone, Copy)]
+pub(crate) struct AccountName<'n> {
+    pub name: &'n Name,
+    pub spelled: &'n str,
+}
 
 /// A password attempt on an account with a policy, before the policy has decided.
 pub(crate) struct Case<'c> {
@@ -90,11 +94,11 @@ impl<'c> Case<'c> {
 
     /// Applies the policy to a right or wrong password, and records the attempt before the policy
     /// is applied to the next one.
-    pub fn judge(&mut self, whose: Whose<'_>, guess: Tag, matched: bool) -> Judgement {
+    pub fn judge(&mut self, account: AccountName<'_>, guess: Tag, matched: bool) -> Judgement {
         let replica = self.bind_state.replica;
         let mut attempts = replica.attempts();
         self.account.lay_over(&attempts.of(self.id, self.version));
-        let judgement = self.decide(&mut attempts, whose, guess, matched);
+        let judgement = self.decide(&mut attempts, account, guess, matched);
         let added = !attempts.is_empty();
         drop(attempts);
         if added {
@@ -106,7 +110,7 @@ impl<'c> Case<'c> {
     fn decide(
         &mut self,
         attempts: &mut Attempts,
-        whose: Whose<'_>,
+        account: AccountName<'_>,
         guess: Tag,
         matched: bool,
     ) -> Judgement {
@@ -116,21 +120,21 @@ impl<'c> Case<'c> {
         }
         if !matched {
             if !self.is_repeated(guess) {
-                self.note(attempts, whose, AttemptKind::Failed);
+                self.note(attempts, account, AttemptKind::Failed);
             }
             return match is_locked(self.account.standing(self.bind_state.now_us)) {
                 true => self.refuse_locked(),
                 false => refuse(None),
             };
         }
-        self.note(attempts, whose, AttemptKind::Succeeded);
+        self.note(attempts, account, AttemptKind::Succeeded);
         let mut response = PasswordPolicyResponse::default();
         match standing {
             Standing::Expired { grace_left: 0 } => {
                 return refuse(Some(PasswordPolicyError::PasswordExpired));
             }
             Standing::Expired { grace_left } => {
-                self.note(attempts, whose, AttemptKind::Grace);
+                self.note(attempts, account, AttemptKind::Grace);
                 let left = bounded(grace_left - 1);
                 let warning = PasswordPolicyWarning::GraceAuthenticationsRemaining(left);
                 response.warning = Some(warning);
@@ -170,12 +174,12 @@ impl<'c> Case<'c> {
     }
 
     /// Records an attempt if it changes the account's state.
-    fn note(&mut self, attempts: &mut Attempts, whose: Whose<'_>, kind: AttemptKind) {
+    fn note(&mut self, attempts: &mut Attempts, account: AccountName<'_>, kind: AttemptKind) {
         let time_us = attempts.time_us(self.bind_state.now_us);
         let attempt = Attempt { kind, time_us };
         let Account { policy, state } = &mut self.account;
         if policy.matters(state, attempt) {
-            attempts.add(self.id, whose.0, whose.1, attempt);
+            attempts.add(self.id, account.name, account.spelled, attempt);
             policy.note(state, attempt);
         }
     }

@@ -6,7 +6,7 @@ use crate::account::check::CheckPurpose;
 use crate::account::exchange::Exchange;
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords::{passwords_of, stored_passwords};
-use crate::account::policed::Case;
+use crate::account::policed::{AccountName, Case};
 use crate::account::subject_limits;
 use crate::account::verdict::{BindControls, Verdict};
 use crate::call::Call;
@@ -203,7 +203,7 @@ pub(super) fn simple(
             Tried::Wrong | Tried::Nothing => {
                 refused(bind_state, given.password, Verdict::plain(None))
             }
-            Tried::Slow(stored) => slow_check(bind_state, (entry, subject), stored, given),
+            Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given),
         },
     )
 }
@@ -224,13 +224,13 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
         false => try_values(bind_state, entry, &stored, given.password),
     };
     let mut judge = |subject: Subject, matched| {
-        judged(&mut case, Box::new(subject), (guess, matched), given.asked)
+        judged(&mut case, Box::new(subject), guess, matched, given.asked)
     };
     match tried {
         Tried::Right => Outcome::Judged(Box::new(judge(subject, true))),
         Tried::Wrong => refused(bind_state, given.password, judge(subject, false)),
         Tried::Nothing => refused(bind_state, given.password, Verdict::plain(None)),
-        Tried::Slow(stored) => slow_check(bind_state, (entry, subject), stored, given),
+        Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given),
     }
 }
 
@@ -254,12 +254,17 @@ pub(super) fn refused(bind_state: &BindState<'_>, password: &[u8], verdict: Verd
 fn judged(
     case: &mut Case<'_>,
     subject: Box<Subject>,
-    (guess, matched): (Tag, bool),
+    guess: Tag,
+    matched: bool,
     asked: BindControls,
 ) -> Verdict {
     match &subject.name {
         Some(name) => {
-            let judgement = case.judge((name, &subject.dn), guess, matched);
+            let account = AccountName {
+                name,
+                spelled: &subject.dn,
+            };
+            let judgement = case.judge(account, guess, matched);
             judgement.of_bind(subject, asked.policy)
         }
         // A subject without a name has no account.
@@ -320,7 +325,8 @@ pub(super) fn try_values(
 
 fn slow_check(
     bind_state: &BindState<'_>,
-    (entry, subject): (EntryId, Subject),
+    entry: EntryId,
+    subject: Subject,
     stored: Vec<Vec<u8>>,
     given: &Given<'_>,
 ) -> Outcome {
@@ -341,13 +347,15 @@ fn slow_check(
 pub(crate) fn checked(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
-    (id, subject): (EntryId, Box<Subject>),
+    id: EntryId,
+    subject: Box<Subject>,
     asked: BindControls,
-    tried: (Tag, bool),
+    guess: Tag,
+    matched: bool,
 ) -> Result<Verdict, Stop> {
     match Case::of(context, bind_state, id)? {
-        Some(mut case) => Ok(judged(&mut case, subject, tried, asked)),
-        None => Ok(Verdict::plain(tried.1.then_some(subject))),
+        Some(mut case) => Ok(judged(&mut case, subject, guess, matched, asked)),
+        None => Ok(Verdict::plain(matched.then_some(subject))),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::account::bind_state::BindState;
 use crate::account::check::{CheckPurpose, Compared};
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords;
-use crate::account::policed::{Case, Judgement};
+use crate::account::policed::{AccountName, Case, Judgement};
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::control::{Controls, Envelope, position};
@@ -106,32 +106,28 @@ fn compare<'d>(
     let description = values::describe(&catalog.schema, request.attribute)?;
     let is_password = is_password(catalog, call, &description)?;
     if let Some(entry) = virtual_search::entry_of(context, call, name)? {
-        let with = (context, call);
-        return compare_virtual(with, name, &entry, &description, request, controls);
+        context.require(Right::Compare, name, Some(description.type_id))?;
+        if let Some(condition) = controls.assertion {
+            assertion::require_of_virtual(context, &entry, condition, &|| call.now_s())?;
+        }
+        return compare_virtual(catalog, &entry, &description, request);
     }
-    let refers = catalog.has_referrals && !controls.manage_dsa_it;
-    let id = match context.find(name)? {
-        Place::Found(id) => {
-            if refers {
-                referral::refuse_if_referral(context, id, request.entry, None, None)?;
-            }
-            id
-        }
-        Place::Missing { matched, depth } => {
-            if let Some(above) = matched.filter(|_| refers) {
-                referral::refuse_if_referral(context, above, request.entry, Some(depth), None)?;
-            }
-            referral::refer_upwards(catalog, name, request.entry, None)?;
-            return Err(context.no_such_object(matched)?.into());
-        }
-    };
+    let id = stored_target(context, name, request, controls)?;
     context.require(Right::Compare, name, Some(description.type_id))?;
     if let Some(condition) = controls.assertion {
         assertion::require(context, id, condition, &|| call.now_s())?;
     }
     if is_password {
-        let asked = (request, controls.password_policy);
-        return compare_password(context, &bind_state(), (id, name, &description), asked);
+        let (bind_state, policy) = (bind_state(), controls.password_policy);
+        return compare_password(
+            context,
+            &bind_state,
+            id,
+            name,
+            &description,
+            request,
+            policy,
+        );
     }
     let Some(entry) = context.reached(id)? else {
         return Err(context.no_such_object(None)?.into());
@@ -164,6 +160,32 @@ fn compare<'d>(
     Ok(Outcome::False)
 }
 
+/// The stored entry of a compare request. Refuses a referral object and a name that no entry has.
+fn stored_target(
+    context: &Context<'_>,
+    name: &Name,
+    request: &CompareRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<store::EntryId, Stop> {
+    let catalog = context.catalog;
+    let refers = catalog.has_referrals && !controls.manage_dsa_it;
+    match context.find(name)? {
+        Place::Found(id) => {
+            if refers {
+                referral::refuse_if_referral(context, id, request.entry, None, None)?;
+            }
+            Ok(id)
+        }
+        Place::Missing { matched, depth } => {
+            if let Some(above) = matched.filter(|_| refers) {
+                referral::refuse_if_referral(context, above, request.entry, Some(depth), None)?;
+            }
+            referral::refer_upwards(catalog, name, request.entry, None)?;
+            Err(context.no_such_object(matched)?.into())
+        }
+    }
+}
+
 /// Whether the attribute is a password, which must not be sent in the clear.
 fn is_password(
     catalog: &Catalog,
@@ -179,18 +201,11 @@ fn is_password(
 
 /// Decides a compare on an entry that is not stored.
 fn compare_virtual(
-    (context, call): (&Context<'_>, &SearchCall<'_>),
-    name: &Name,
+    catalog: &Catalog,
     entry: &VirtualEntry,
     description: &Description,
     request: &CompareRequest<'_>,
-    controls: &Controls<'_>,
 ) -> Result<Outcome, Stop> {
-    let catalog = context.catalog;
-    context.require(Right::Compare, name, Some(description.type_id))?;
-    if let Some(condition) = controls.assertion {
-        assertion::require_of_virtual(context, entry, condition, &|| call.now_s())?;
-    }
     let filter = asserted(catalog, request)?;
     if entry.of_type(description.type_id).next().is_none() {
         return no_such_attribute(request);
@@ -257,12 +272,18 @@ fn plain(matched: bool) -> Outcome {
 fn compare_password(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
-    (id, name, description): (store::EntryId, &Name, &Description),
-    (request, policy): (&CompareRequest<'_>, bool),
+    id: store::EntryId,
+    name: &Name,
+    description: &Description,
+    request: &CompareRequest<'_>,
+    policy: bool,
 ) -> Result<Outcome, Stop> {
     let given = request.value;
     let guess = || bind_state.guess(id, given);
-    let whose = (name, request.entry);
+    let account = AccountName {
+        name,
+        spelled: request.entry,
+    };
     // Nobody binds with values that have options, so no policy applies to them.
     let policed = description.options.is_empty();
     let mut case = match policed {
@@ -272,7 +293,7 @@ fn compare_password(
     if let Some(case) = &mut case
         && case.is_locked()
     {
-        return Ok(Outcome::Judged(case.judge(whose, guess(), false)));
+        return Ok(Outcome::Judged(case.judge(account, guess(), false)));
     }
     let stored = stored(context, id, description)?;
     let matched = match bind::try_values(bind_state, id, &stored, given) {
@@ -299,7 +320,7 @@ fn compare_password(
         }
     };
     Ok(match (case, matched) {
-        (Some(mut case), matched) => Outcome::Judged(case.judge(whose, guess(), matched)),
+        (Some(mut case), matched) => Outcome::Judged(case.judge(account, guess(), matched)),
         (None, matched) => plain(matched),
     })
 }
@@ -344,8 +365,11 @@ pub(crate) fn checked(
     };
     Ok(match Case::of(context, bind_state, id)? {
         Some(mut case) => {
-            let whose = (&compared.name, compared.spelled.as_str());
-            Outcome::Judged(case.judge(whose, guess, matched))
+            let account = AccountName {
+                name: &compared.name,
+                spelled: &compared.spelled,
+            };
+            Outcome::Judged(case.judge(account, guess, matched))
         }
         None => plain(matched),
     })

@@ -50,7 +50,7 @@ pub(super) fn bind(
 ) -> Result<Outcome, Stop> {
     let named = |it: &str| it.eq_ignore_ascii_case(given.mechanism);
     if let Some(prf) = scram::digest_of(given.mechanism) {
-        return scram::bind(context, bind_state, (prf, given), begun);
+        return scram::bind(context, bind_state, prf, given, begun);
     }
     if named(EXTERNAL) && bind_state.peer.unix_uid.is_some() {
         return external(context, bind_state.peer, given.credentials);

@@ -107,7 +107,8 @@ pub(crate) fn end(
     call: &Call<'_>,
     session: &mut Session,
     id: MessageId,
-    (request, controls): (&EndTransactionRequest<'_>, &Controls<'_>),
+    request: &EndTransactionRequest<'_>,
+    controls: &Controls<'_>,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
     let (writes, ids) = session.transactions.made().end(request.identifier)?;

@@ -89,9 +89,7 @@ impl Worker {
             }
             Finished::Abandoned { kind } => {
                 if kind != ResultKind::Compare {
-                    session.hashing = false;
-                    session.waiting = session.waiting.saturating_sub(1);
-                    self.release_held(session);
+                    self.hash_failed(session);
                 }
                 Flow::Done
             }
@@ -132,31 +130,18 @@ impl Worker {
                 if of_stream {
                     session.bulk_update_answered();
                 }
-                self.not_hashed(session, (id, kind), stop, &reply, out)
+                write_response(out, id, kind, &not_hashed(stop, &reply), &reply);
+                self.hash_failed(session);
+                Flow::Done
             }
         }
     }
 
-    /// Answers a write whose passwords could not be hashed.
-    fn not_hashed(
-        &mut self,
-        session: &mut Session,
-        (id, kind): (MessageId, ResultKind),
-        stop: Stop,
-        reply: &Reply,
-        out: &mut Vec<u8>,
-    ) -> Flow {
+    /// Goes on after a write whose passwords were not hashed.
+    fn hash_failed(&mut self, session: &mut Session) {
         session.hashing = false;
         session.waiting = session.waiting.saturating_sub(1);
-        let controls = policed::tell(reply.policy, stop.password_policy());
-        let result = failure::result_of(stop);
-        let outcome = Outcome {
-            result,
-            controls: controls.into_iter().collect(),
-        };
-        write_response(out, id, kind, &outcome, reply);
         self.release_held(session);
-        Flow::Done
     }
 
     fn password_checked(
@@ -180,8 +165,15 @@ impl Worker {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
                     let matched = bind::still_keeps(&context, id_of, &subject, checked.matched)?;
-                    let (whose, tried) = ((id_of, subject), (guess, matched));
-                    let verdict = bind::checked(&context, &bind_state, whose, asked, tried)?;
+                    let verdict = bind::checked(
+                        &context,
+                        &bind_state,
+                        id_of,
+                        subject,
+                        asked,
+                        guess,
+                        matched,
+                    )?;
                     bind::end(call, session, id, verdict, asked, out)
                 });
                 if let Err(stop) = ended {
@@ -333,5 +325,14 @@ impl Worker {
                 }]),
             }
         }
+    }
+}
+
+/// The outcome of a write whose passwords could not be hashed.
+fn not_hashed(stop: Stop, reply: &Reply) -> Outcome {
+    let controls = policed::tell(reply.policy, stop.password_policy());
+    Outcome {
+        result: failure::result_of(stop),
+        controls: controls.into_iter().collect(),
     }
 }

@@ -85,7 +85,7 @@ impl VisibleEntry<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Result<bool, Stop> {
         let (snapshot, catalog) = (self.view.snapshot, self.view.catalog);
-        Ok(write_member(snapshot, catalog, (set, member), out)?)
+        Ok(write_member(snapshot, catalog, set, member, out)?)
     }
 
     /// Whether a set has a value of this normal form.

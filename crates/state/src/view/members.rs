@@ -29,7 +29,8 @@ pub type EachMember<'e> = dyn FnMut(EntryId, Option<&[u8]>) -> ControlFlow<()> +
 pub fn write_member(
     snapshot: &Snapshot<'_>,
     catalog: &Catalog,
-    (set, member): (SetId, EntryId),
+    set: SetId,
+    member: EntryId,
     out: &mut Vec<u8>,
 ) -> Result<bool, store::Error> {
     if let Some(view) = snapshot.entry(member)? {
@@ -119,7 +120,7 @@ impl PlainView<'_> {
             looked += 1;
             self.pace.require_short(looked)?;
             value.clear();
-            let some = write_member(self.snapshot, self.catalog, (set, member), &mut value)?;
+            let some = write_member(self.snapshot, self.catalog, set, member, &mut value)?;
             if some && each(&value) {
                 return Ok(Progress::Done(true));
             }
@@ -140,7 +141,7 @@ impl PlainView<'_> {
         for member in self.snapshot.members_after(set, after)? {
             let member = member?;
             value.clear();
-            let some = write_member(self.snapshot, self.catalog, (set, member), &mut value)?;
+            let some = write_member(self.snapshot, self.catalog, set, member, &mut value)?;
             if each(member, some.then_some(value.as_slice())).is_break() {
                 break;
             }

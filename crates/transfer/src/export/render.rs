@@ -253,7 +253,7 @@ fn each_link(
         };
         for member in snapshot.members_after(set.set, EntryId::ROOT)? {
             value.clear();
-            if write_member(snapshot, catalog, (set.set, member?), &mut value)? {
+            if write_member(snapshot, catalog, set.set, member?, &mut value)? {
                 tell(&known.text, &value)?;
             }
         }

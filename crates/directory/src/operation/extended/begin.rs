@@ -34,7 +34,7 @@ pub(crate) fn begin(
             transaction::start(session, subject, id, chosen, out)?;
         }
         Kind::EndTransaction(asked) => {
-            if transaction::end(call, session, id, (&asked, controls), out)? {
+            if transaction::end(call, session, id, &asked, controls, out)? {
                 return Ok(Flow::Waiting);
             }
         }

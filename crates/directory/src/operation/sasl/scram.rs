@@ -46,7 +46,8 @@ pub(super) fn name(prf: Prf) -> &'static str {
 pub(super) fn bind(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
-    (prf, given): (Prf, &Given<'_>),
+    prf: Prf,
+    given: &Given<'_>,
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
     let credentials = given.credentials.unwrap_or_default();
@@ -142,13 +143,15 @@ fn end(
     };
     // Proofs differ between exchanges, so repeated wrong passwords cannot be recognised.
     let guess = bind_state.guess(id, &last.proof);
-    let matched = matched && still_keeps(context, id, &subject, (exchange.prf, &exchange.keys))?;
+    let matched = matched && still_keeps(context, id, &subject, exchange.prf, &exchange.keys)?;
     let mut verdict = bind::checked(
         context,
         bind_state,
-        (id, subject),
+        id,
+        subject,
         given.asked,
-        (guess, matched),
+        guess,
+        matched,
     )?;
     if verdict.subject.is_some() {
         let signature = exchange.keys.signature(signed.as_bytes());
@@ -178,7 +181,8 @@ fn still_keeps(
     context: &Context<'_>,
     id: EntryId,
     subject: &Subject,
-    (prf, keys): (Prf, &ScramKeys),
+    prf: Prf,
+    keys: &ScramKeys,
 ) -> Result<bool, Stop> {
     let Some(name) = &subject.name else {
         return Ok(false);

@@ -64,9 +64,11 @@ impl Node {
             for set in snapshot.linked_sets(id).expect("readable") {
                 let all = snapshot.members_after(set.set, EntryId::ROOT);
                 for member in all.expect("readable") {
-                    let member = (set.set, member.expect("readable"));
+                    let member = member.expect("readable");
                     let mut name = Vec::new();
-                    if write_member(&snapshot, catalog, member, &mut name).expect("readable") {
+                    if write_member(&snapshot, catalog, set.set, member, &mut name)
+                        .expect("readable")
+                    {
                         members.insert(String::from_utf8(name).expect("a name"));
                     }
                 }
