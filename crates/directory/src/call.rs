@@ -5,13 +5,13 @@ use crate::account::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
 use crate::completion::Mailbox;
 use crate::context::{Context, Lent};
 use crate::cookie_key::CookieKey;
+use crate::directory_state::DirectoryState;
 use crate::feed::Listener;
 use crate::last_name::LastName;
 use crate::operations_log::OperationsLog;
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use crate::session::{HeldWrite, Session};
-use crate::shared::Shared;
 use crate::ticket::Pending;
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
@@ -32,7 +32,7 @@ pub(crate) struct Call<'p> {
     pub tls: bool,
     pub last_name: &'p RefCell<LastName>,
     pub scratch: &'p RefCell<Vec<u8>>,
-    pub shared: &'p Shared,
+    pub shared: &'p DirectoryState,
     pub mailbox: &'p Arc<dyn Mailbox>,
     pub hashes: &'p HashPool,
     pub operations: &'p OperationsLog,

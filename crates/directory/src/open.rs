@@ -4,10 +4,10 @@ use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
 use crate::completion::Mailbox;
 use crate::cookie_key::CookieKey;
+use crate::directory_state::{DirectoryState, limits};
 use crate::feed::Feed;
 use crate::monitor::{Front, Monitor};
 use crate::options::Options;
-use crate::shared::{Shared, limits};
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::{Observer, Opened, Status};
@@ -33,7 +33,7 @@ fn budget(options: &Options) -> Arc<Budget> {
 /// An open directory. Cheap to clone.
 #[derive(Clone)]
 pub struct Directory {
-    shared: Arc<Shared>,
+    shared: Arc<DirectoryState>,
 }
 
 impl Directory {
@@ -63,7 +63,7 @@ impl Directory {
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;
         let memory = budget(options);
-        let shared = Shared {
+        let shared = DirectoryState {
             catalog: Arc::clone(&replica.catalog),
             clock: Arc::clone(&options.clock),
             verified,

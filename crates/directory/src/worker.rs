@@ -9,6 +9,7 @@ use crate::account::policed;
 use crate::call::Call;
 use crate::completion::{Completion, Mailbox};
 use crate::context::Lent;
+use crate::directory_state::DirectoryState;
 use crate::flow::Flow;
 use crate::last_name::LastName;
 use crate::monitor::{Counters, Operation};
@@ -19,7 +20,6 @@ use crate::peer::Peer;
 use crate::search::cursor::Cursor;
 use crate::search::resume;
 use crate::session::Session;
-use crate::shared::Shared;
 use crate::{dispatch, operations_log};
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
@@ -33,7 +33,7 @@ use store::Reader;
 
 /// One for each serving thread. Deliberately not `Send`: nothing in it is shared while it is used.
 pub struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<DirectoryState>,
     reader: Reader,
     mailbox: Arc<dyn Mailbox>,
     last_name: RefCell<LastName>,
@@ -47,7 +47,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, reader: Reader, mailbox: Arc<dyn Mailbox>) -> Worker {
+    pub(crate) fn new(
+        shared: Arc<DirectoryState>,
+        reader: Reader,
+        mailbox: Arc<dyn Mailbox>,
+    ) -> Worker {
         Worker {
             counters: shared.monitor.worker(),
             shared,

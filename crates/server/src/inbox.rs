@@ -11,7 +11,7 @@ use directory::{Completion, Mailbox, Peer};
 use tokio::sync::Notify;
 
 use crate::admission::Ticket;
-use crate::shared::Shared;
+use crate::connection_settings::ConnectionSettings;
 
 /// An accepted socket.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct Contents {
     pub completions: Vec<Completion>,
     pub stop: bool,
     /// New state for all connections, after a reload.
-    pub shared: Option<Arc<Shared>>,
+    pub shared: Option<Arc<ConnectionSettings>>,
     /// Whether the thread is only to be woken.
     pub called: bool,
 }
@@ -85,7 +85,7 @@ impl Inbox {
     }
 
     /// Replaces the state for all connections.
-    pub fn share(&self, shared: Arc<Shared>) {
+    pub fn share(&self, shared: Arc<ConnectionSettings>) {
         self.leave(|contents| contents.shared = Some(shared));
     }
 

@@ -13,15 +13,15 @@ use directory::{Failure, Front, SetLimits};
 
 use crate::admission::Admission;
 use crate::connection::{Rules, TURN_TIME_MAX};
+use crate::connection_settings::ConnectionSettings;
 use crate::settings::{
     Config, Network, Overrides, Reload as Holds, Section, Setting, Settings, TABLE,
 };
-use crate::shared::Shared;
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
 
 /// Passes the state for all connections to the serving threads.
-type Share = Box<dyn Fn(&Arc<Shared>) + Send + Sync>;
+type Share = Box<dyn Fn(&Arc<ConnectionSettings>) + Send + Sync>;
 
 /// The parts of the server that can be changed.
 pub struct Reload {
@@ -196,8 +196,8 @@ fn reported_name(section: &Section, setting: &Setting) -> String {
 }
 
 /// The state for all connections, from the settings.
-pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Shared {
-    Shared {
+pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> ConnectionSettings {
+    ConnectionSettings {
         rules: Rules {
             limits: DecodeLimits {
                 message_bytes_max: config.connections.message_bytes_max,

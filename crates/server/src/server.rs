@@ -13,13 +13,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::acceptor::Acceptor;
 use crate::admission::Admission;
+use crate::connection_settings::ConnectionSettings;
 use crate::inbox::{Handle, Inbox};
 use crate::limits::ConnectionLimits;
 use crate::listener::Listener;
 use crate::reload::{Reload, shared};
 use crate::resources;
 use crate::settings::{Config, Listen};
-use crate::shared::Shared;
 use crate::thread;
 use crate::tls::Certificate;
 use crate::warm_up::WarmUp;
@@ -202,7 +202,7 @@ fn reload_of(
     threads: &Threads,
 ) -> Arc<Reload> {
     let handles = Arc::clone(&threads.handles);
-    let share = move |shared: &Arc<Shared>| {
+    let share = move |shared: &Arc<ConnectionSettings>| {
         for it in handles.iter() {
             it.inbox.share(Arc::clone(shared));
         }
@@ -260,7 +260,7 @@ impl Threads {
 
 fn start_threads(
     config: &Config,
-    shared: &Arc<Shared>,
+    shared: &Arc<ConnectionSettings>,
     directory: &Directory,
 ) -> Result<Threads, StartError> {
     let processors = resources::processors();

@@ -14,11 +14,11 @@ use directory::{Completion, Worker};
 
 use crate::admission::Ticket;
 use crate::connection::Connection;
+use crate::connection_settings::ConnectionSettings;
 use crate::deadline::{Deadline, Due};
 use crate::desk::Desk;
 use crate::linger::Linger;
 use crate::output::Output;
-use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::tls::{Received, Tls};
 
@@ -281,7 +281,12 @@ impl State {
     }
 
     /// Runs one step of the connection's task.
-    pub fn step(&mut self, desk: &mut Desk, shared: &Shared, cx: &mut Context<'_>) -> Next {
+    pub fn step(
+        &mut self,
+        desk: &mut Desk,
+        shared: &ConnectionSettings,
+        cx: &mut Context<'_>,
+    ) -> Next {
         if self.deadline.is_expired()
             && (self.deadline.due() != Due::Idle || !self.output.is_sent())
         {
@@ -358,7 +363,7 @@ impl State {
     }
 
     /// The next step when all output has been sent; `None` if more input is needed.
-    fn go_on(&mut self, desk: &mut Desk, shared: &Shared) -> Option<Next> {
+    fn go_on(&mut self, desk: &mut Desk, shared: &ConnectionSettings) -> Option<Next> {
         desk.out.clear();
         let is_over = desk.stopping || self.deadline.is_expired();
         if is_over && self.machine.is_quiet() && self.machine.may_say_farewell() {

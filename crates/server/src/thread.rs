@@ -21,11 +21,11 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::admission::Ticket;
 use crate::connection::{Connection, OUTPUT_BYTES_MAX};
+use crate::connection_settings::ConnectionSettings;
 use crate::desk::Desk;
 use crate::inbox::{Accepted, Contents, Inbox};
 use crate::proxied;
 use crate::round::{Read, Round};
-use crate::shared::Shared;
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
 use crate::socket_connection::{Next, SocketConnection};
@@ -49,7 +49,7 @@ struct Thread {
     turns: RefCell<Turns<Rc<SocketConnection>>>,
     /// Signalled when a connection is added to `turns`.
     wished: Notify,
-    shared: RefCell<Arc<Shared>>,
+    shared: RefCell<Arc<ConnectionSettings>>,
     /// Number of ticks of half a second in which some connection had a deadline.
     tick: Cell<u64>,
     /// Signalled when there is a deadline, so that ticks are needed.
@@ -68,7 +68,7 @@ thread_local! {
 ///
 /// # Errors
 /// The thread's event loop could not be created.
-pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<Shared>) -> io::Result<()> {
+pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<ConnectionSettings>) -> io::Result<()> {
     let runtime = Builder::new_current_thread()
         .enable_io()
         .enable_time()

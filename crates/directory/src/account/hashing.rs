@@ -74,7 +74,7 @@ struct Waiting {
 
 /// The threads and their queue.
 pub(crate) struct HashPool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct HashSettings {
     pub in_vain: OnceLock<Vec<u8>>,
 }
 
-struct Shared {
+struct PoolState {
     state: Mutex<State>,
     /// Signalled when work is queued or the pool stops.
     called: Condvar,
@@ -119,7 +119,7 @@ impl HashPool {
             running: Vec::new(),
             stopped: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolState {
             state: Mutex::new(state),
             called: Condvar::new(),
             settings,
@@ -239,7 +239,7 @@ fn left() -> Stop {
     Refusal::new(ResultCode::BUSY, "the client is gone").into()
 }
 
-impl Shared {
+impl PoolState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,8 +3,8 @@
 //! Names and attributes are those of OpenLDAP's monitor where it has them; others are Pando's own
 //! (docs/reference/monitor.md).
 
+use crate::directory_state::DirectoryState;
 use crate::monitor::{Costs, Counters, OPERATIONS};
-use crate::shared::Shared;
 use replica::Status;
 use replica::failure::damaged_entries;
 use schema::Schema;
@@ -22,7 +22,7 @@ pub(crate) struct Node {
 }
 
 /// All entries of the monitor, superiors first.
-pub(crate) fn tree(shared: &Shared, catalog: &Catalog) -> Result<Vec<Node>, Failure> {
+pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Node>, Failure> {
     let mut tree = Tree {
         schema: &catalog.schema,
         nodes: Vec::new(),
@@ -108,7 +108,7 @@ fn put_time(tree: &mut Tree<'_>, started_us: u64, now_us: u64) {
 }
 
 /// Adds the connections; nothing without a listener, when a command opened the directory.
-fn put_connections(tree: &mut Tree<'_>, shared: &Shared) {
+fn put_connections(tree: &mut Tree<'_>, shared: &DirectoryState) {
     let Some(connections) = shared.monitor.connections() else {
         return;
     };
@@ -164,7 +164,7 @@ fn put_statistics(tree: &mut Tree<'_>, counters: &Counters) {
 
 fn put_database(
     tree: &mut Tree<'_>,
-    shared: &Shared,
+    shared: &DirectoryState,
     status: &Status,
     now_us: u64,
 ) -> Result<(), Failure> {
@@ -189,7 +189,7 @@ fn put_database(
 }
 
 /// Adds the last compaction; nothing if there was none since the start.
-fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
+fn put_compaction(tree: &mut Tree<'_>, shared: &DirectoryState) {
     let Some(shown) = shared.replica.compaction() else {
         return;
     };
@@ -208,7 +208,7 @@ fn put_compaction(tree: &mut Tree<'_>, shared: &Shared) {
 }
 
 /// Adds the progress of reading everything in search of damage.
-fn put_scrub(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
+fn put_scrub(tree: &mut Tree<'_>, shared: &DirectoryState, status: &Status) {
     let standing = shared.replica.scrub_standing();
     let part = standing.place.map(|(part, _)| part);
     let state = match part {
@@ -231,7 +231,7 @@ fn put_scrub(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
     });
 }
 
-fn put_writes(tree: &mut Tree<'_>, shared: &Shared, status: &Status, now_us: u64) {
+fn put_writes(tree: &mut Tree<'_>, shared: &DirectoryState, status: &Status, now_us: u64) {
     let commits = &shared.replica.commits;
     tree.put(&below("cn=Writes"), "pandoMonitored", |entry| {
         number(entry, "pandoWritesWaiting", status.waiting_writes as u64);
@@ -247,7 +247,7 @@ fn put_writes(tree: &mut Tree<'_>, shared: &Shared, status: &Status, now_us: u64
     });
 }
 
-fn put_indexes(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
+fn put_indexes(tree: &mut Tree<'_>, shared: &DirectoryState, status: &Status) {
     tree.container("cn=Indexes");
     let build = shared.replica.commits.build();
     for state in &status.indexes {
@@ -277,7 +277,7 @@ fn put_index(entry: &mut VirtualEntry, state: &IndexState, last_id: u64) {
     }
 }
 
-fn put_searches(tree: &mut Tree<'_>, shared: &Shared, status: &Status) {
+fn put_searches(tree: &mut Tree<'_>, shared: &DirectoryState, status: &Status) {
     tree.container("cn=Searches");
     for (at, (shape, costs)) in shared.monitor.searches.all().into_iter().enumerate() {
         let name = below(&format!("cn=Search {},cn=Searches", at + 1));

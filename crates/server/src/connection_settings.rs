@@ -8,7 +8,7 @@ use crate::tls::Certificate;
 
 /// Settings that hold for the connections of every serving thread.
 #[derive(Debug)]
-pub struct Shared {
+pub struct ConnectionSettings {
     /// Rules of the protocol that hold for every connection.
     pub rules: Rules,
     /// Timeouts.

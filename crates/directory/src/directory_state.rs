@@ -19,7 +19,7 @@ use state::stop::Failure;
 use std::sync::Arc;
 
 /// State shared by all threads of a directory.
-pub(crate) struct Shared {
+pub(crate) struct DirectoryState {
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
     pub verified: Arc<VerifiedCache>,
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     pub memory: Arc<Budget>,
 }
 
-impl Shared {
+impl DirectoryState {
     /// Sets the limits for sessions that begin or bind from now on.
     ///
     /// # Errors
