@@ -11,7 +11,6 @@ mod edits;
 mod entry;
 mod follow;
 mod here;
-mod keep;
 mod left_behind;
 mod node;
 mod policies;
@@ -19,6 +18,7 @@ mod provider;
 mod pull;
 mod rejects;
 mod remote;
+mod selection;
 mod state;
 mod stop;
 mod take_schema;
@@ -38,7 +38,6 @@ use compare::Compare;
 use copy::Copy;
 use follow::{Follow, Mode, Sum};
 use here::Here;
-use keep::Keep;
 use left_behind::LeftBehind;
 use protocol::control::SyncMode;
 use protocol::counted;
@@ -46,6 +45,7 @@ use pull::Way;
 use rejects::Rejects;
 use remote::{Old, Remote};
 use schema::Schema;
+use selection::Selection;
 use state::State;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ fn old(it: &Migrate) -> Result<Old, Problem> {
 /// Both servers, for comparing or following.
 struct Both {
     here: Here,
-    keep: Keep,
+    selection: Selection,
     /// Whether the old server supports the subentries control.
     subentries: bool,
 }
@@ -173,8 +173,8 @@ impl Job<'_> {
         if state.is_none() || self.it.old_config.is_some() {
             self.say_left_behind(&mut remote, &taken.schema, &mut channel)?;
         }
-        let keep = Keep::new(taken.schema, taken.operational);
-        node::add_contexts(&mut channel, keep.schema(), &provider.bases)?;
+        let selection = Selection::new(taken.schema, taken.operational);
+        node::add_contexts(&mut channel, selection.schema(), &provider.bases)?;
         node::add_index(&mut channel).map_err(Trouble::Refused)?;
         let mut here = Here::new(channel);
         let mut empty = true;
@@ -200,7 +200,7 @@ impl Job<'_> {
             }
             return Ok(false);
         }
-        self.fill(remote, data, keep, provider.subentries, known)?;
+        self.fill(remote, data, selection, provider.subentries, known)?;
         Ok(true)
     }
 
@@ -257,7 +257,7 @@ impl Job<'_> {
         &mut self,
         remote: Remote,
         data: &Path,
-        keep: Keep,
+        selection: Selection,
         subentries: bool,
         state: &mut State,
     ) -> Result<(), Trouble> {
@@ -274,7 +274,7 @@ impl Job<'_> {
             bases.join(" and "),
             self.old.url
         ));
-        let (source, findings) = Copy::new(remote, &bases, &ways, keep, &self.old.url);
+        let (source, findings) = Copy::new(remote, &bases, &ways, selection, &self.old.url);
         let started = Instant::now();
         self.rejects = match &self.it.rejects {
             Some(wanted) => {
@@ -372,7 +372,7 @@ impl Job<'_> {
         note(format_args!("following {}", self.old.url));
         let bases = state.bases.iter().map(|it| it.0.clone()).collect();
         let rejects = Rejects::new(self.rejects.clone());
-        let mut applier = Applier::new(both.here, both.keep, bases, rejects);
+        let mut applier = Applier::new(both.here, both.selection, bases, rejects);
         applier.asks_for_schema = self.mode == Mode::Stay
             && self
                 .schema_read
@@ -406,7 +406,7 @@ impl Job<'_> {
         };
         Ok(Both {
             here: Here::with_reader(channel, reader),
-            keep: Keep::new(taken.schema, taken.operational),
+            selection: Selection::new(taken.schema, taken.operational),
             subentries: provider.subentries,
         })
     }
@@ -474,7 +474,7 @@ impl Job<'_> {
         let found = Compare {
             remote: &mut remote,
             here: &mut both.here,
-            keep: &mut both.keep,
+            selection: &mut both.selection,
             out: &mut *out,
             stop,
             subentries: both.subentries,

@@ -2,7 +2,7 @@
 
 pub mod accept;
 mod add;
-pub mod kept;
+pub mod stored;
 
 use crate::channel::Channel;
 use crate::cli::SchemaAction;

@@ -10,8 +10,8 @@
 
 pub(crate) mod begin;
 pub(crate) mod deliver;
-pub(crate) mod kept;
 pub(crate) mod key;
+pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod outcome;
 pub(crate) mod pages;

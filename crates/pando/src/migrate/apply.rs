@@ -12,8 +12,8 @@
 use super::edits::edits;
 use super::entry::{Entry, Uuid, uuid_text};
 use super::here::{Edit, Here, Write, split};
-use super::keep::{Attributes, Keep};
 use super::rejects::Rejects;
+use super::selection::{Attributes, Selection};
 use super::trouble::Trouble;
 use crate::report::note;
 use protocol::{ChangeOperation, LdapResult, MessageId, ResultCode};
@@ -42,7 +42,7 @@ pub struct Counts {
 pub struct Applier {
     /// The node.
     pub here: Here,
-    keep: Keep,
+    selection: Selection,
     bases: Vec<String>,
     /// Writer of entries that the node refuses.
     pub rejects: Rejects,
@@ -84,10 +84,10 @@ enum Done {
 
 impl Applier {
     /// Applies entries below these bases.
-    pub fn new(here: Here, keep: Keep, bases: Vec<String>, rejects: Rejects) -> Applier {
+    pub fn new(here: Here, selection: Selection, bases: Vec<String>, rejects: Rejects) -> Applier {
         Applier {
             here,
-            keep,
+            selection,
             bases,
             rejects,
             sent: Vec::new(),
@@ -115,7 +115,7 @@ impl Applier {
 
     /// The resolved name under the node's schema; `None` if it cannot be resolved.
     fn name(&self, dn: &str) -> Option<Name> {
-        self.keep.schema().resolve_name(dn).ok()
+        self.selection.schema().resolve_name(dn).ok()
     }
 
     /// Makes the entry equal to the old server's, now or later.
@@ -296,7 +296,7 @@ impl Applier {
         }
         let inner: Vec<Name> = self.inner_bases(base);
         let mut gone: Vec<(usize, Uuid)> = Vec::new();
-        let schema = self.keep.schema().clone();
+        let schema = self.selection.schema().clone();
         // Some servers do not mention subentries.
         self.here.each(base, false, &["entryUUID"], |entry| {
             let missing = entry
@@ -363,7 +363,7 @@ impl Applier {
 
     /// The attributes that the entry should have on the node.
     fn wanted(&mut self, uuid: &Uuid, entry: &Entry) -> Attributes {
-        let mut wanted = self.keep.writable(entry);
+        let mut wanted = self.selection.writable(entry);
         let text = uuid_text(uuid).into_bytes();
         wanted.insert("entryUUID".into(), vec![text]);
         wanted
@@ -482,7 +482,7 @@ impl Applier {
 
     /// The changes that make the entry equal; empty if it is equal already.
     fn edits(&mut self, found: &Entry, wanted: &Attributes) -> Vec<Edit> {
-        let has = self.keep.writable(found);
+        let has = self.selection.writable(found);
         let mut edits = edits(&has, wanted);
         if edits.is_empty() {
             return edits;

@@ -8,9 +8,9 @@
 use super::edits::same_passwords;
 use super::entry::Entry;
 use super::here::Here;
-use super::keep::{Attributes, Keep};
 use super::pull::{self, Event, Way};
 use super::remote::Remote;
+use super::selection::{Attributes, Selection};
 use super::stop::Stop;
 use super::trouble::{Trouble, explain};
 use protocol::counted;
@@ -51,7 +51,7 @@ pub struct Compare<'c> {
     /// The node.
     pub here: &'c mut Here,
     /// Selects the attributes to compare.
-    pub keep: &'c mut Keep,
+    pub selection: &'c mut Selection,
     /// Output for differences.
     pub out: &'c mut dyn Write,
     /// Set by an interrupt.
@@ -83,19 +83,22 @@ impl Compare<'_> {
 
     fn base(&mut self, base: &str, way: &Way, sum: &mut Differences) -> Result<(), Trouble> {
         let mut there: HashMap<u128, u128> = HashMap::new();
-        let keep = &mut *self.keep;
+        let selection = &mut *self.selection;
         each_there(self.remote, base, way, self.stop, |entry| {
-            there.insert(key(keep, &entry.dn), digest(&keep.writable(&entry)));
+            there.insert(
+                key(selection, &entry.dn),
+                digest(&selection.writable(&entry)),
+            );
             Ok(())
         })?;
         let mut suspects: HashMap<u128, bool> = HashMap::new();
         let mut only_here = Vec::new();
-        let keep = &mut *self.keep;
+        let selection = &mut *self.selection;
         self.here
             .each(base, *way == Way::Subentries, &["*", "+"], |entry| {
-                let key = key(keep, &entry.dn);
+                let key = key(selection, &entry.dn);
                 match there.remove(&key) {
-                    Some(other) if other == digest(&keep.writable(&entry)) => sum.both += 1,
+                    Some(other) if other == digest(&selection.writable(&entry)) => sum.both += 1,
                     Some(_) => {
                         suspects.insert(key, true);
                     }
@@ -105,14 +108,14 @@ impl Compare<'_> {
             })?;
         suspects.extend(there.into_keys().map(|key| (key, false)));
         for dn in &only_here {
-            suspects.insert(key(self.keep, dn), true);
+            suspects.insert(key(self.selection, dn), true);
         }
         if suspects.is_empty() {
             return Ok(());
         }
         self.look_again(base, way, &mut suspects, sum)?;
         for dn in only_here {
-            let still = suspects.contains_key(&key(self.keep, &dn));
+            let still = suspects.contains_key(&key(self.selection, &dn));
             if still && let Some(entry) = self.here.read(&dn)? {
                 sum.only_here += 1;
                 self.only("only here", &entry)?;
@@ -130,9 +133,9 @@ impl Compare<'_> {
         suspects: &mut HashMap<u128, bool>,
         sum: &mut Differences,
     ) -> Result<(), Trouble> {
-        let (keep, here, out) = (&mut *self.keep, &mut *self.here, &mut *self.out);
+        let (selection, here, out) = (&mut *self.selection, &mut *self.here, &mut *self.out);
         each_there(self.remote, base, way, self.stop, |entry| {
-            if suspects.remove(&key(keep, &entry.dn)).is_none() {
+            if suspects.remove(&key(selection, &entry.dn)).is_none() {
                 return Ok(());
             }
             let Some(own) = here.read(&entry.dn)? else {
@@ -140,7 +143,7 @@ impl Compare<'_> {
                 return put_only(out, "only on the old server", &entry);
             };
             sum.both += 1;
-            let (own, wanted) = (keep.writable(&own), keep.writable(&entry));
+            let (own, wanted) = (selection.writable(&own), selection.writable(&entry));
             let text = difference(&entry.dn, &own, &wanted);
             if text.is_empty() {
                 return Ok(());
@@ -257,8 +260,8 @@ fn each_there(
 }
 
 /// Hash of a name, independent of its spelling.
-fn key(keep: &Keep, dn: &str) -> u128 {
-    match keep.schema().resolve_name(dn) {
+fn key(selection: &Selection, dn: &str) -> u128 {
+    match selection.schema().resolve_name(dn) {
         Ok(name) => both_halves(&name.bytes()),
         Err(_) => both_halves(&dn),
     }
@@ -282,7 +285,7 @@ fn both_halves(of: &impl Hash) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::migrate::keep::attributes;
+    use crate::migrate::selection::attributes;
 
     #[test]
     fn differences_are_lines_and_passwords_stay_secret() {

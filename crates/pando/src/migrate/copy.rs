@@ -1,9 +1,9 @@
 //! The first copy: all entries of the old server, by bulk import into an empty node.
 
 use super::entry::{Uuid, parse_uuid, uuid_text};
-use super::keep::Keep;
 use super::pull::{self, Way};
 use super::remote::Remote;
+use super::selection::Selection;
 use super::trouble::{Trouble, explain};
 use directory::Failure;
 use protocol::ber::{OCTET_STRING, SEQUENCE, put_nested, put_octets};
@@ -43,7 +43,7 @@ pub struct Copy {
     at: Option<At>,
     /// Subentries received among the entries, to be skipped later.
     subentries: HashSet<Uuid>,
-    keep: Keep,
+    selection: Selection,
     origin: Arc<str>,
     /// Number of entries so far.
     count: u64,
@@ -57,7 +57,7 @@ impl Copy {
         remote: Remote,
         bases: &[String],
         ways: &[Way],
-        keep: Keep,
+        selection: Selection,
         origin: &str,
     ) -> (Copy, Arc<Mutex<Findings>>) {
         let findings = Arc::new(Mutex::new(Findings::default()));
@@ -69,7 +69,7 @@ impl Copy {
                 .collect(),
             at: None,
             subentries: HashSet::new(),
-            keep,
+            selection,
             origin: origin.into(),
             count: 0,
             findings: Arc::clone(&findings),
@@ -134,7 +134,8 @@ impl Copy {
                 {
                     return Ok(Step::More);
                 }
-                let has_password = put_request(requests, &mut self.keep, name, attributes, uuid);
+                let has_password =
+                    put_request(requests, &mut self.selection, name, attributes, uuid);
                 self.count += 1;
                 // A name can often read only its own password.
                 if has_password && !name.eq_ignore_ascii_case(&who) {
@@ -235,7 +236,7 @@ impl Source for Copy {
 /// Appends the entry as an AddRequest; returns whether it has a password.
 fn put_request(
     out: &mut Vec<u8>,
-    keep: &mut Keep,
+    selection: &mut Selection,
     name: &str,
     attributes: &[PartialAttribute<'_>],
     uuid: Option<Uuid>,
@@ -251,7 +252,7 @@ fn put_request(
                 let known = uuid.is_some() && is(attribute, "entryUUID");
                 if !known
                     && !attribute.values.is_empty()
-                    && keep.imports(attribute.description, is_source)
+                    && selection.imports(attribute.description, is_source)
                 {
                     attribute.encode(out);
                 }

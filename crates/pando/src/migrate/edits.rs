@@ -1,7 +1,7 @@
 //! Computes changes between two sets of attributes, with as few values as possible.
 
 use super::here::Edit;
-use super::keep::Attributes;
+use super::selection::Attributes;
 use policy::password;
 use protocol::ChangeOperation;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub fn same_passwords(name: &str, own: &[Vec<u8>], wanted: &[Vec<u8>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::migrate::keep::attributes;
+    use crate::migrate::selection::attributes;
 
     #[test]
     fn only_what_differs_is_changed() {

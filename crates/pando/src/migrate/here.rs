@@ -1,7 +1,7 @@
 //! Access to the node as its administrator, for a migration.
 
 use super::entry::{Entry, Uuid, uuid_text};
-use super::keep::Attributes;
+use super::selection::Attributes;
 use super::trouble::Trouble;
 use crate::channel::Channel;
 use crate::report::Problem;

@@ -6,7 +6,7 @@ use super::trouble::Trouble;
 use crate::channel::Channel;
 use crate::report::{Problem, note};
 use crate::schema::accept::accept;
-use crate::schema::kept::{Kept, published};
+use crate::schema::stored::{StoredDefinitions, published};
 use policy::{Secrets, looks_secret};
 use protocol::counted;
 use schema::{Definition, DefinitionKind, Schema, Syntax, Usage, parse_definition};
@@ -200,6 +200,6 @@ fn say(noun: &str, done: &str, names: &[String]) {
 /// Writes the definitions to the node's configuration.
 fn store(channel: &mut Channel, taken: &[Definition]) -> Result<(), Problem> {
     let taken: Vec<&Definition> = taken.iter().collect();
-    Kept::add(channel, FILE, &taken)
+    StoredDefinitions::add(channel, FILE, &taken)
         .map_err(|problem| Problem::failed(format_args!("schema: {}", problem.text())))
 }

@@ -4,7 +4,7 @@
 //! name replaces definitions in it that it changes, and leaves the others.
 
 use super::accept::{Accepted, Taken, accept};
-use super::kept::{Kept, published};
+use super::stored::{StoredDefinitions, published};
 use crate::channel::Channel;
 use crate::report::{Problem, note, say};
 use schema::{Definition, MatchingRule, Schema, read_each_definition};
@@ -57,7 +57,7 @@ pub fn add(dir: &Path, files: &[PathBuf], strict: bool) -> Result<(), Problem> {
     let mut schema = published(&mut channel)?;
     let mut changes: Vec<Vec<(String, Definition)>> = Vec::new();
     for at in 0..input.sources.len() {
-        let kept = Kept::read(&mut channel, &input.sources[at].name)?;
+        let kept = StoredDefinitions::read(&mut channel, &input.sources[at].name)?;
         let changed = input.take_changed(at, &kept);
         for (_, definition) in &changed {
             // Conflicts with entries and with other files are reported by the server.
@@ -78,7 +78,7 @@ pub fn add(dir: &Path, files: &[PathBuf], strict: bool) -> Result<(), Problem> {
     }
     input.count(&accepted);
     for (source, changed) in input.sources.iter().zip(&changes) {
-        Kept::replace(&mut channel, &source.name, changed)
+        StoredDefinitions::replace(&mut channel, &source.name, changed)
             .map_err(|problem| Problem::file(&source.path, problem.text()))?;
     }
     for run in accepted
@@ -87,7 +87,7 @@ pub fn add(dir: &Path, files: &[PathBuf], strict: bool) -> Result<(), Problem> {
     {
         let source = &input.sources[input.source_of(&run[0])];
         let definitions: Vec<&Definition> = run.iter().map(|it| &it.definition).collect();
-        Kept::add(&mut channel, &source.name, &definitions)
+        StoredDefinitions::add(&mut channel, &source.name, &definitions)
             .map_err(|problem| Problem::file(&source.path, problem.text()))?;
     }
     for source in &input.sources {
@@ -168,7 +168,11 @@ impl Input {
 
     /// Removes definitions that are already stored for this file. Returns those whose text differs
     /// now, each with the stored text.
-    fn take_changed(&mut self, source: usize, kept: &Kept) -> Vec<(String, Definition)> {
+    fn take_changed(
+        &mut self,
+        source: usize,
+        kept: &StoredDefinitions,
+    ) -> Vec<(String, Definition)> {
         let mut changed: Vec<(String, Definition)> = Vec::new();
         let mut known = 0;
         self.candidates.retain(|candidate| {

@@ -8,8 +8,8 @@ use crate::search::cursor::Running;
 use crate::search::end::write_abandoned;
 use crate::search::page;
 use crate::search::sink::Sink;
-use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
+use crate::search::sort::keys::SortKeys;
 use crate::search::sort::outcome::{AskedOrder, Failure};
 use crate::search::sort::state::{Goal, Phase, Sorted};
 use crate::search::sort::{outcome, pages, walk};
@@ -75,7 +75,7 @@ pub(crate) fn begin(
         critical: asked.sort_critical,
         regions,
         references,
-        kept: Kept::new(None, 0),
+        keys: SortKeys::new(None, 0),
         absent_only: false,
         sorter: None,
         listing: None,
@@ -142,7 +142,7 @@ impl Sorted {
         origin: Origin,
     ) -> Result<(), Stop> {
         let wanted = self.wanted(search);
-        self.kept = Kept::new(
+        self.keys = SortKeys::new(
             wanted.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
             usize::try_from(search.limits.sort_entries_max).unwrap_or(usize::MAX),
         );

@@ -2,7 +2,7 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::search::limits::End;
-use crate::search::sort::kept::TooMany;
+use crate::search::sort::keys::TooMany;
 use crate::search::sort::pages;
 use crate::search::sort::state::{Goal, Sorted};
 use crate::search::state::Search;
@@ -24,7 +24,7 @@ impl Sorted {
     fn take(&mut self, key: Box<[u8]>) -> Result<bool, Stop> {
         match &mut self.sorter {
             Some(sorter) => sorter.push(key),
-            None => Ok(self.kept.push(key) != Err(TooMany)),
+            None => Ok(self.keys.push(key) != Err(TooMany)),
         }
     }
 

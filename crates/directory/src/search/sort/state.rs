@@ -6,8 +6,8 @@ use crate::search::explain::Explaining;
 use crate::search::large::Large;
 use crate::search::limits::End;
 use crate::search::sink::Sink;
-use crate::search::sort::kept::Kept;
 use crate::search::sort::key::{Order, Scratch};
+use crate::search::sort::keys::SortKeys;
 use crate::search::sort::pages;
 use crate::search::state::Search;
 use crate::search::view::View;
@@ -32,7 +32,7 @@ pub(crate) struct Sorted {
     pub references: Areas,
     pub goal: Goal,
     pub phases: VecDeque<Phase>,
-    pub kept: Kept,
+    pub keys: SortKeys,
     /// Whether only entries without a value are collected, because a walk finds the others.
     pub absent_only: bool,
     /// Sorter for the collected keys, if all of them are needed; else they are in `kept`.

@@ -142,14 +142,14 @@ impl Sorted {
     /// Updates the memory counted for keys.
     fn count_memory(&mut self) -> Result<(), Stop> {
         let sorter = self.sorter.as_ref().map_or(0, Sorter::bytes);
-        self.memory.grow((self.kept.bytes() + sorter) as u64)
+        self.memory.grow((self.keys.bytes() + sorter) as u64)
     }
 
     /// The phase that delivers the collected keys.
     fn collected(&mut self) -> Result<Phase, Stop> {
         Ok(match self.sorter.take() {
             Some(sorter) => Phase::Merge(sorter.merge()?),
-            None => Phase::Send(self.kept.take().into_iter()),
+            None => Phase::Send(self.keys.take().into_iter()),
         })
     }
 

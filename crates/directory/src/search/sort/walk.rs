@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::search::call::SearchCall;
 use crate::search::limits::End;
 use crate::search::slice::Slice;
-use crate::search::sort::kept::TooMany;
+use crate::search::sort::keys::TooMany;
 use crate::search::sort::state::{Goal, Phase, PhaseStep, Sorted, Walk};
 use crate::search::state::Search;
 use crate::search::unindexed;
@@ -186,7 +186,7 @@ pub(crate) fn walk(
                     return Ok(PhaseStep::Paused(Phase::Send(rest)));
                 }
             }
-        } else if sorted.kept.push(key) == Err(TooMany) {
+        } else if sorted.keys.push(key) == Err(TooMany) {
             return Ok(PhaseStep::Ended(End::SortLimit));
         }
     }
@@ -258,10 +258,10 @@ fn flush(
     sorted: &mut Sorted,
     out: &mut Vec<u8>,
 ) -> Result<Flushed, Stop> {
-    if sorted.kept.is_empty() {
+    if sorted.keys.is_empty() {
         return Ok(Flushed::All);
     }
-    let keys = sorted.kept.take().into_iter();
+    let keys = sorted.keys.take().into_iter();
     send_all(context, search, sorted, keys, out)
 }
 

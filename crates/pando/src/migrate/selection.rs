@@ -23,7 +23,7 @@ const COMPUTED: [&str; 13] = [
 ];
 
 /// Operational attributes that an administrator may set under relaxed rules.
-pub const KEPT: [&str; 10] = [
+pub const RELAXED: [&str; 10] = [
     "createTimestamp",
     "creatorsName",
     "entryUUID",
@@ -61,17 +61,17 @@ pub fn attributes(all: &[(&str, &[&str])]) -> Attributes {
 
 /// The selection, cached by spelling.
 #[derive(Debug, Clone)]
-pub struct Keep {
+pub struct Selection {
     schema: Schema,
     /// Lower-case names of the old server's operational attributes.
     operational_there: Arc<HashSet<String>>,
     known: HashMap<Box<str>, Fate>,
 }
 
-impl Keep {
+impl Selection {
     /// The selection under this node's schema.
-    pub fn new(schema: Schema, operational_there: HashSet<String>) -> Keep {
-        Keep {
+    pub fn new(schema: Schema, operational_there: HashSet<String>) -> Selection {
+        Selection {
             schema,
             operational_there: Arc::new(operational_there),
             known: HashMap::new(),
@@ -140,7 +140,7 @@ impl Keep {
             Fate::Dropped
         } else if it.collective {
             Fate::Collective(spelled)
-        } else if it.no_user_modification && !KEPT.iter().any(is) {
+        } else if it.no_user_modification && !RELAXED.iter().any(is) {
             Fate::Imported
         } else {
             Fate::Taken(spelled)

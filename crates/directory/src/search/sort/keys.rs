@@ -11,7 +11,7 @@ const KEY_BYTES: usize = 32;
 
 /// The keys kept so far.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct SortKeys {
     /// Heap with the greatest key on top, which is dropped when a page is full.
     keys: BinaryHeap<Box<[u8]>>,
     bytes: usize,
@@ -25,10 +25,10 @@ pub(crate) struct Kept {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-impl Kept {
+impl SortKeys {
     /// Keeps at most `keys_max` keys (0: no limit), and only the least `wanted` of them.
-    pub fn new(wanted: Option<usize>, keys_max: usize) -> Kept {
-        Kept {
+    pub fn new(wanted: Option<usize>, keys_max: usize) -> SortKeys {
+        SortKeys {
             keys: BinaryHeap::new(),
             bytes: 0,
             wanted,
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn a_page_keeps_the_least_and_all_keeps_all() {
-        let mut page = Kept::new(Some(3), 3);
-        let mut all = Kept::new(None, 0);
+        let mut page = SortKeys::new(Some(3), 3);
+        let mut all = SortKeys::new(None, 0);
         for byte in [9, 1, 8, 2, 7, 3, 6] {
             page.push(key(byte)).expect("three are kept");
             all.push(key(byte)).expect("there is no limit");
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn limits_hold() {
-        let mut few = Kept::new(None, 2);
+        let mut few = SortKeys::new(None, 2);
         assert_eq!((few.push(key(1)), few.push(key(2))), (Ok(()), Ok(())));
         assert_eq!(few.push(key(3)), Err(TooMany));
-        let mut long = Kept::new(None, 0);
+        let mut long = SortKeys::new(None, 0);
         let megabytes = |count: usize| vec![0; count << 20].into_boxed_slice();
         assert_eq!(long.push(megabytes(64)), Ok(()));
         assert_eq!(long.push(key(1)), Err(TooMany));

@@ -10,20 +10,21 @@ use protocol::{
 use schema::{Definition, DefinitionKind, Schema, parse_definition};
 
 /// The kinds of definitions that a directory keeps.
-const KEPT: [DefinitionKind; 2] = [DefinitionKind::AttributeType, DefinitionKind::ObjectClass];
+const STORED_KINDS: [DefinitionKind; 2] =
+    [DefinitionKind::AttributeType, DefinitionKind::ObjectClass];
 
 /// The definitions that a directory keeps of one file, with their texts.
-pub struct Kept(Vec<(String, Definition)>);
+pub struct StoredDefinitions(Vec<(String, Definition)>);
 
-impl Kept {
+impl StoredDefinitions {
     /// The definitions kept under a name; none if there is no entry of it.
-    pub fn read(channel: &mut Channel, name: &str) -> Result<Kept, Problem> {
+    pub fn read(channel: &mut Channel, name: &str) -> Result<StoredDefinitions, Problem> {
         let kept = definitions(
             channel,
             &entry_name(name),
-            &KEPT.map(DefinitionKind::attribute),
+            &STORED_KINDS.map(DefinitionKind::attribute),
         )?;
-        Ok(Kept(kept))
+        Ok(StoredDefinitions(kept))
     }
 
     /// The definition with kind and OID of `wanted`, with its text; `None` if there is none.
@@ -42,7 +43,7 @@ impl Kept {
         if definitions.is_empty() {
             return Ok(());
         }
-        let result = Kept::create(channel, name, definitions)?;
+        let result = StoredDefinitions::create(channel, name, definitions)?;
         match result.code {
             ResultCode::SUCCESS => Ok(()),
             ResultCode::ENTRY_ALREADY_EXISTS => {
@@ -50,7 +51,7 @@ impl Kept {
                 let changes: Vec<_> = texts
                     .map(|(it, text)| (ChangeOperation::Add, it.kind(), text))
                     .collect();
-                Kept::change(channel, name, &changes)
+                StoredDefinitions::change(channel, name, &changes)
             }
             _ => Err(refused(&result)),
         }
@@ -70,7 +71,7 @@ impl Kept {
         }
         match changes.is_empty() {
             true => Ok(()),
-            false => Kept::change(channel, name, &changes),
+            false => StoredDefinitions::change(channel, name, &changes),
         }
     }
 
@@ -84,7 +85,7 @@ impl Kept {
             OwnedAttribute::new("objectClass", ["pandoSchema"]),
             OwnedAttribute::new("cn", [name]),
         ];
-        for kind in KEPT {
+        for kind in STORED_KINDS {
             let of_kind = definitions.iter().filter(|it| it.kind() == kind);
             let texts: Vec<String> = of_kind.map(|it| it.to_string()).collect();
             if !texts.is_empty() {
