@@ -33,9 +33,22 @@ pub enum CopyOnWrite {
 }
 
 const MEGABYTE: u64 = 1 << 20;
+/// Room in bytes for the images of all tests that run side by side.
+const IMAGES_BYTES: u64 = 2 << 30;
 /// Size of a small tmpfs, half of it filled by a file that can be removed.
 const SIZE_MB: u64 = 32;
 const FILLER_MB: u64 = 16;
+
+/// Returns the folder for images of file systems: in memory where there is room, since filling an
+/// image syncs thousands of times and tests nothing of the disk below it.
+fn image_folder() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let free = rustix::fs::statvfs(&memory).map(|it| it.f_bavail * it.f_frsize);
+    match free {
+        Ok(free) if free >= IMAGES_BYTES => memory,
+        _ => std::env::temp_dir(),
+    }
+}
 
 impl Disk {
     /// Makes a small disk.
@@ -91,7 +104,7 @@ impl Disk {
             CopyOnWrite::Btrfs => ("256M", "mkfs.btrfs -q --metadata single", "loop,commit=1"),
             CopyOnWrite::Xfs => ("300M", "mkfs.xfs -q -m reflink=1", "loop"),
         };
-        let folder = Folder::new();
+        let folder = Folder::below(&image_folder());
         fs::create_dir(folder.join("disk")).expect("the folder is new");
         let image = folder.join("image");
         let script = format!(
