@@ -37,6 +37,15 @@ pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
 /// The entry that holds the administrator's name and password.
 pub const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
 
+/// Every database is made with the numbers of well-known attributes, and none is ever removed.
+fn lacks_numbers() -> Failure {
+    Failure::Configuration(
+        "the database lacks the numbers of well-known attributes: it is damaged; bring a backup \
+         back with `pando restore`"
+            .to_owned(),
+    )
+}
+
 /// Reads the catalog of a snapshot. `schema` may be any schema of this database: its dictionary is
 /// used, which inside a transaction is newer than the stored one, and handles resolved under it
 /// remain valid under the new schema.
@@ -48,9 +57,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
     let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
     let schema = read.with_handles_of(schema).map_err(unusable)?;
-    let known = Knowledge::of(&schema).ok_or_else(|| {
-        Failure::Configuration("the database lacks the numbers of well-known attributes".to_owned())
-    })?;
+    let known = Knowledge::of(&schema).ok_or_else(lacks_numbers)?;
     let computed = Computed::of(&schema).ok_or_else(|| {
         Failure::Configuration("the schema lacks entryDN or one of its kind".to_owned())
     })?;
