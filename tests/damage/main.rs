@@ -172,15 +172,9 @@ fn no_entry_is_hidden_by_a_bit_in_its_name() {
         .iter()
         .find(|(name, _)| name.starts_with("uid=user157,"))
         .expect("it was added");
-    let path = pando.node().join("data/pando.mdb");
-    let bytes = fs::read(&path).expect("the database");
-    let file = File::options()
-        .write(true)
-        .open(path)
-        .expect("the database");
     let needle = b"user157";
-    let places = bytes.windows(needle.len()).enumerate();
-    let places: Vec<usize> = places.filter(|it| it.1 == needle).map(|it| it.0).collect();
+    let (bytes, file) = database(&pando);
+    let places = places_of(needle, &bytes);
     assert!(places.len() >= 2, "{places:?}");
     let mut refused = 0;
     for place in places {
@@ -204,6 +198,20 @@ fn no_entry_is_hidden_by_a_bit_in_its_name() {
     );
 }
 
+/// The bytes of a node's database, and its file, open to be damaged.
+fn database(pando: &Pando) -> (Vec<u8>, File) {
+    let path = pando.node().join("data/pando.mdb");
+    let bytes = fs::read(&path).expect("the database");
+    let file = File::options().write(true).open(path);
+    (bytes, file.expect("the database"))
+}
+
+/// The offsets at which `needle` stands in `bytes`.
+fn places_of(needle: &[u8], bytes: &[u8]) -> Vec<usize> {
+    let places = bytes.windows(needle.len()).enumerate();
+    places.filter(|it| it.1 == needle).map(|it| it.0).collect()
+}
+
 /// Damages every place where the name of a group's member is stored: with a bit flipped, the group
 /// is said to have the member, or the compare is refused, and the member is not denied.
 #[test]
@@ -214,15 +222,9 @@ fn no_member_is_denied_by_a_bit_in_its_name() {
     let group = people::group("damaged", &[&member]);
     client.add(&people::unit("Groups")).expect_success();
     client.add(&group).expect_success();
-    let path = pando.node().join("data/pando.mdb");
-    let bytes = fs::read(&path).expect("the database");
-    let file = File::options()
-        .write(true)
-        .open(path)
-        .expect("the database");
     let needle = b"user157";
-    let places = bytes.windows(needle.len()).enumerate();
-    let places: Vec<usize> = places.filter(|it| it.1 == needle).map(|it| it.0).collect();
+    let (bytes, file) = database(&pando);
+    let places = places_of(needle, &bytes);
     let mut refused = 0;
     for at in places.into_iter().map(|it| it + needle.len() - 1) {
         file.write_all_at(&[bytes[at] ^ 1], at as u64)
@@ -535,16 +537,9 @@ fn status_asks_a_server_for_an_entry() {
         .run(&["status", "--url", &url])
         .expect(0)
         .says("answers in");
-    let path = pando.node().join("data/pando.mdb");
-    let bytes = fs::read(&path).expect("the database");
-    let file = File::options()
-        .write(true)
-        .open(path)
-        .expect("the database");
+    let (bytes, file) = database(&pando);
     // The object class of the suffix, which no other entry has, is searched.
-    let value = b"\x04\x06domain";
-    let places = bytes.windows(value.len()).enumerate();
-    for (at, _) in places.filter(|(_, it)| it == value) {
+    for at in places_of(b"\x04\x06domain", &bytes) {
         file.write_all_at(b"D", at as u64 + 2).expect("written");
     }
     let answer = pando.run(&["status", "--url", &url]);
