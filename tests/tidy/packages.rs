@@ -70,6 +70,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-local",
         ],
     ),
+    // docs/adr/0060: the log that it keeps is the directory's to follow, by the contract of `replica`.
+    ("pando-cluster", &["pando-replica"]),
     ("pando-local", &["pando-protocol", "pando-directory"]),
     ("pando-load", &["pando-protocol"]),
     (

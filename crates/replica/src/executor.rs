@@ -18,11 +18,11 @@ mod rehearsal;
 use crate::changes::{Keeper, Outcome};
 use crate::clients::Observer;
 use crate::clock::Clock;
-use crate::commit::CommitLog;
 use crate::commits::Commits;
 use crate::compact::Compaction;
 use crate::expiry::Schedule;
 use crate::failure::failure_result;
+use crate::order::Order;
 use crate::reclaiming::{Reclaiming, Sizes as ReclaimSizes};
 use arc_swap::ArcSwap;
 pub(crate) use building::IndexSlices;
@@ -54,7 +54,7 @@ pub(crate) struct Parts {
     pub store: Store,
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
-    pub log: Box<dyn CommitLog>,
+    pub log: Box<dyn Order>,
     /// The disk that the journal writes to.
     pub disk: Arc<dyn Disk>,
     /// Writer of kept changes; `None` if changes are not kept.

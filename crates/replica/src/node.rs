@@ -3,10 +3,10 @@
 use crate::changes::{Keeper, Keeping};
 use crate::clients::{Clients, Observer, Submission};
 use crate::clock::Clock;
-use crate::commit::LocalLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
 use crate::executor::{Executor, IndexSlices, Parts};
+use crate::order::LocalOrder;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::writer::{Attempts, Writer};
@@ -36,7 +36,7 @@ pub struct Options {
 /// The database of a data folder, recovered, before the threads of the node run.
 pub struct Opened {
     pub(crate) store: Store,
-    pub(crate) log: LocalLog,
+    pub(crate) log: LocalOrder,
     /// The catalog of the newest state. The caller sets its limits, which no database holds.
     pub catalog: Catalog,
 }
@@ -269,8 +269,8 @@ impl<T: Send + 'static> Replica<T> {
 }
 
 /// The order of writes, continued from the newest state.
-fn order_of(snapshot: &Snapshot<'_>) -> Result<LocalLog, Failure> {
+fn order_of(snapshot: &Snapshot<'_>) -> Result<LocalOrder, Failure> {
     let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
     let time_us = time_us.map_or(0, u64::from_be_bytes);
-    Ok(LocalLog::new(snapshot.position()?, time_us))
+    Ok(LocalOrder::new(snapshot.position()?, time_us))
 }

@@ -4,7 +4,7 @@
 use super::clock::SimulatedClock;
 use super::events::{Event, Events};
 use crate::clock::Clock;
-use crate::commit::{CommitLog, LocalLog};
+use crate::order::{LocalOrder, Order};
 use arc_swap::ArcSwap;
 use state::catalog::Catalog;
 use state::record;
@@ -70,7 +70,7 @@ impl Ordered {
 }
 
 pub(super) struct SimulatedLog {
-    pub order: LocalLog,
+    pub order: LocalOrder,
     pub ordered: Ordered,
     pub events: Events,
     pub clock: Arc<SimulatedClock>,
@@ -84,7 +84,7 @@ impl SimulatedLog {
     }
 }
 
-impl CommitLog for SimulatedLog {
+impl Order for SimulatedLog {
     fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure> {
         let now_us = self.clock.now_us();
         let trouble = self.ordered.lock().troubles.pop_front();

@@ -1,17 +1,16 @@
-//! The commit log, in which writes get their place in the order.
+//! The order of a node alone: the places of records in it.
 //!
-//! On a single node, the order is that of the node's own queue ([`LocalLog`]). In a cluster it will
-//! be that of a replicated log behind this trait; no other code of this crate changes.
+//! The nodes of a cluster have one order instead, that of a [`CommitLog`](crate::commit_log::CommitLog).
 
 use state::stop::Failure;
 use state::write::{Record, Unit};
 
-/// A log that orders records.
-pub(crate) trait CommitLog: Send {
+/// Gives records their place.
+pub(crate) trait Order: Send {
     /// Gives the units their place in the order. When it returns, that place is final.
     ///
     /// # Errors
-    /// The log cannot be reached; no unit has a place in the order.
+    /// No unit has a place in the order.
     fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure>;
 
     /// Removes the last record, which was not executed because its transaction failed: its place is
@@ -21,15 +20,15 @@ pub(crate) trait CommitLog: Send {
 
 /// The order of a single node: the order of arrival.
 #[derive(Debug)]
-pub(crate) struct LocalLog {
+pub(crate) struct LocalOrder {
     position: u64,
     time_us: u64,
 }
 
-impl LocalLog {
+impl LocalOrder {
     /// Continues after the last position and time found in the store.
-    pub fn new(position: u64, time_us: u64) -> LocalLog {
-        LocalLog { position, time_us }
+    pub fn new(position: u64, time_us: u64) -> LocalOrder {
+        LocalOrder { position, time_us }
     }
 
     /// Position of the last record.
@@ -38,7 +37,7 @@ impl LocalLog {
     }
 }
 
-impl CommitLog for LocalLog {
+impl Order for LocalOrder {
     fn append<'w>(&mut self, units: Vec<Unit<'w>>, time_us: u64) -> Result<Record<'w>, Failure> {
         self.position += 1;
         self.time_us = time_us.max(self.time_us + 1);
@@ -64,7 +63,7 @@ mod tests {
 
     #[test]
     fn positions_are_dense_and_time_never_goes_back() {
-        let mut log = LocalLog::new(4, 1_000);
+        let mut log = LocalOrder::new(4, 1_000);
         let first = log.append(Vec::new(), 500).expect("local");
         assert_eq!((first.position, first.time_us), (5, 1_001));
         log.forget(5);

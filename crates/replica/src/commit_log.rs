@@ -1,0 +1,177 @@
+//! The commit log of a cluster: one order of the writes of all nodes, as a stream.
+//!
+//! A node hands over *bundles* of writes, and executes the *records* that come back, its own and those
+//! of other nodes, in one order. A record of its own is the only news that a bundle has its place.
+//!
+//! Invariants:
+//! - all nodes get the same records in the same order, with the same places;
+//! - a bundle becomes one record or none, also over lost replies, retries and restarts;
+//! - bundles of one lane become records in the order in which they were handed over;
+//! - a log does not look into payloads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of the longest payload. Whoever has more to say splits it into several bundles.
+pub const PAYLOAD_BYTES_MAX: usize = 1_000_000;
+
+/// Random identifier of a node of a cluster, made once and never used for another node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub [u8; 16]);
+
+/// The node that appended a record, and which of its records it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The node.
+    pub node: NodeId,
+    /// Number of the node's registration, from 1. Each start of its process has a greater one.
+    pub epoch: u64,
+    /// Number of the lane, from 0.
+    pub lane: u8,
+    /// Number of the record in its lane, from 1, without gaps over all epochs.
+    pub sequence: u64,
+}
+
+/// Writes of this node on their way into the order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    /// Number by which this process knows the bundle again, ascending from 1.
+    pub number: u64,
+    /// The lane to append to.
+    pub lane: u8,
+    /// At most [`PAYLOAD_BYTES_MAX`] bytes.
+    pub payload: Vec<u8>,
+}
+
+/// A bundle that has its place in the order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRecord {
+    /// Place in the log, greater than those of all records before it. Places may have gaps.
+    pub place: u64,
+    /// Who appended it.
+    pub origin: Origin,
+    /// Number of the bundle if this process handed it over; `None` for other nodes and for earlier
+    /// processes of this node.
+    pub own: Option<u64>,
+    /// The payload, as handed over.
+    pub payload: Vec<u8>,
+}
+
+/// News of the log, in the order of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogEvent {
+    /// The next record.
+    Record(LogRecord),
+    /// There is no further record up to this place.
+    Reached(u64),
+    /// The bundle of this number is not in the log and will never be.
+    Refused {
+        /// Number of the bundle.
+        number: u64,
+        /// Reason, for clients.
+        reason: String,
+    },
+}
+
+/// Reasons why a node cannot follow a log any longer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogFailure {
+    /// Records that this node lacks were removed: it needs a copy of another node's state.
+    #[error("the log begins behind place {floor}, which this node has not reached")]
+    Trimmed {
+        /// Place of the last removed record.
+        floor: u64,
+    },
+    /// The log is not the one that this node followed, or lacks a record in the middle.
+    #[error("the log cannot be followed: {0}")]
+    Strange(String),
+}
+
+/// The log could not be reached in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the log cannot be reached: {0}")]
+pub struct Unreachable(pub String);
+
+/// What a node has executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// Place of the last executed record, or a later place without records before it.
+    pub place: u64,
+    /// The last place that a power failure cannot undo on this node.
+    pub synced_place: u64,
+    /// Position of the state: number of records that changed it.
+    pub position: u64,
+    /// Digest of the state at the last position that is a multiple of [`DIGEST_EVERY`], with that
+    /// position.
+    pub digest: (u64, u128),
+    /// Time of the last executed record, in microseconds since 1970.
+    pub time_us: u64,
+}
+
+/// Number of positions between two digests that nodes compare.
+pub const DIGEST_EVERY: u64 = 1_024;
+
+/// State of the connection to a log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogHealth {
+    /// Why no bundle can be appended at present; `None` if appending works.
+    pub trouble: Option<String>,
+    /// The last place of the log, as far as this node knows.
+    pub head: u64,
+}
+
+/// Receives the last place of the log at the time of a question.
+pub type Fenced = Box<dyn FnOnce(Result<u64, Unreachable>) + Send>;
+
+/// Wakes the node's orderer.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// A log that orders the bundles of all nodes.
+///
+/// No function but [`next`](CommitLog::next) waits.
+pub trait CommitLog: Send + Sync {
+    /// Sets the function to call whenever a lane becomes free.
+    fn on_free(&self, wake: Wake);
+
+    /// Number of lanes, at least 1.
+    fn lanes(&self) -> u8;
+
+    /// Whether a lane takes a bundle: it does not while another one of its bundles has no place yet.
+    fn is_free(&self, lane: u8) -> bool;
+
+    /// Hands over a bundle of a free lane. It comes back as a record or as [`LogEvent::Refused`], or
+    /// stays undecided while the log cannot be reached.
+    fn submit(&self, bundle: Bundle);
+
+    /// Waits until there are events, at most for `wait`, and returns those that have come.
+    ///
+    /// # Errors
+    /// This node cannot follow the log any longer; each later call fails alike.
+    fn next(&self, wait: Duration) -> Result<Vec<LogEvent>, LogFailure>;
+
+    /// Asks for the last place of the log. A node that has executed it shows every write that was
+    /// acknowledged, on any node, before the question.
+    fn fence(&self, then: Fenced);
+
+    /// Tells the log how far this node is. The log trims by the nodes' synced places, and other nodes
+    /// compare the digests.
+    fn report(&self, standing: Standing);
+
+    /// State of the connection.
+    fn health(&self) -> LogHealth;
+
+    /// Ends the connection; a waiting [`next`](CommitLog::next) returns.
+    fn end(&self);
+}
+
+impl std::fmt::Display for NodeId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl std::fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
