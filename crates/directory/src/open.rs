@@ -59,6 +59,10 @@ impl Directory {
             changes: options.changes,
             scrub: options.scrub,
             reclaim_sizes: options.reclaim_sizes,
+            log: match &options.connect {
+                Some(connect) => Some(connect(opened.place()?)?),
+                None => None,
+            },
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;
