@@ -53,7 +53,6 @@ pub struct Membership {
 
 /// A node of a cluster, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Member {
     /// The node.
     #[serde(with = "ids::node")]

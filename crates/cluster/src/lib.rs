@@ -7,7 +7,12 @@
 
 pub mod address;
 pub mod authority;
+mod external;
 pub mod identity;
+pub mod init;
+pub mod join;
+pub mod peer;
+pub mod snapshot;
 pub mod token;
 mod trouble;
 
