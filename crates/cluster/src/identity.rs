@@ -100,6 +100,17 @@ pub struct ExternalEtcd {
     pub key: PathBuf,
 }
 
+/// Files of certificates for connections to etcd, all PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EtcdFiles {
+    /// The authority of its members' certificates.
+    pub authority: PathBuf,
+    /// The certificate to present.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
 /// The folder `cluster` of a node, read and checked.
 #[derive(Debug, Clone)]
 pub struct Identity {
@@ -235,6 +246,22 @@ impl Identity {
         let issued = issued.map_err(|trouble| self.about(trouble))?;
         replace(&path, &issued.certificate)?;
         Ok(true)
+    }
+
+    /// The certificates for connections to the etcd that keeps the log.
+    pub fn etcd_files(&self) -> EtcdFiles {
+        match &self.membership.etcd {
+            Etcd::Managed(_) => EtcdFiles {
+                authority: self.path(CA_FILE.as_ref()),
+                certificate: self.path(NODE_FILE.as_ref()),
+                key: self.path(NODE_KEY_FILE.as_ref()),
+            },
+            Etcd::External(etcd) => EtcdFiles {
+                authority: self.path(&etcd.ca),
+                certificate: self.path(&etcd.certificate),
+                key: self.path(&etcd.key),
+            },
+        }
     }
 
     /// A path of `cluster.json`, which may be relative to the folder.

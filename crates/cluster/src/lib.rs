@@ -11,6 +11,7 @@ mod external;
 pub mod identity;
 pub mod init;
 pub mod join;
+pub mod overview;
 pub mod peer;
 pub mod snapshot;
 pub mod token;
