@@ -4,3 +4,18 @@
 //! - nothing here executes a write or reads an entry: records are bytes on their way from one node's
 //!   writer to all nodes' executors;
 //! - what a node may not lose stands in etcd before the node acts on it.
+
+pub mod log;
+pub mod address;
+pub mod authority;
+mod external;
+pub mod identity;
+pub mod init;
+pub mod join;
+pub mod overview;
+pub mod peer;
+pub mod snapshot;
+pub mod token;
+mod trouble;
+
+pub use trouble::Trouble;

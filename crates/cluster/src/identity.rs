@@ -1,0 +1,278 @@
+//! What a node knows of its cluster while it is stopped: the folder `cluster` beside its data.
+//!
+//! The folder has the authority's certificate and key (`ca.pem`, `ca.key`), the node's (`node.pem`,
+//! `node.key`), and `cluster.json`.
+//!
+//! Invariants:
+//! - the folder has its name only when all files in it are complete and synced;
+//! - a file in it is replaced as a whole or not at all;
+//! - only the owner reads the folder.
+
+mod file;
+mod ids;
+
+pub use file::{CA_FILE, CA_KEY_FILE, CLUSTER_FILE, NODE_FILE, NODE_KEY_FILE};
+pub use ids::{ClusterId, node as node_id};
+
+use crate::address::Address;
+use crate::authority::{Authority, Root};
+use crate::trouble::Trouble;
+use file::{read, replace};
+use replica::commit_log::NodeId;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Name of the folder in a node's folder.
+pub const FOLDER: &str = "cluster";
+
+/// Version of `cluster.json` that this program writes and reads.
+pub const VERSION: u32 = 1;
+
+/// A node's place in its cluster: the content of `cluster.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Membership {
+    /// Version of the file.
+    pub version: u32,
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Which of the cluster's logs the node follows, from 1. A cluster that lost its log, or was
+    /// filled anew, begins another.
+    pub generation: u64,
+    /// This node.
+    #[serde(with = "ids::node")]
+    pub node: NodeId,
+    /// Where other nodes reach this one.
+    pub address: Address,
+    /// The other nodes, as far as they were known when the file was written.
+    pub peers: Vec<Member>,
+    /// The etcd that keeps the log.
+    pub etcd: Etcd,
+}
+
+/// A node of a cluster, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The node.
+    #[serde(with = "ids::node")]
+    pub node: NodeId,
+    /// Where other nodes reach it.
+    pub address: Address,
+}
+
+/// The etcd that keeps a cluster's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Etcd {
+    /// Nodes run it themselves, and use the cluster's own certificates.
+    Managed(ManagedEtcd),
+    /// An operator runs it.
+    External(ExternalEtcd),
+}
+
+/// An etcd that nodes of the cluster run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManagedEtcd {
+    /// Name of this node's member, whether or not it runs one.
+    pub name: String,
+    /// URL at which this node's member serves clients.
+    pub client_url: String,
+    /// URL at which this node's member speaks to other members.
+    pub peer_url: String,
+    /// URLs of other nodes' members that serve clients, as far as known.
+    pub others: Vec<String>,
+}
+
+/// An etcd that an operator runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalEtcd {
+    /// URLs at which its members serve clients.
+    pub urls: Vec<String>,
+    /// File of the authority of its members' certificates. Relative paths begin at the folder
+    /// `cluster`.
+    pub ca: PathBuf,
+    /// File of the certificate to present.
+    pub certificate: PathBuf,
+    /// File of its private key.
+    pub key: PathBuf,
+}
+
+/// Files of certificates for connections to etcd, all PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EtcdFiles {
+    /// The authority of its members' certificates.
+    pub authority: PathBuf,
+    /// The certificate to present.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// The folder `cluster` of a node, read and checked.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The content of `cluster.json`.
+    pub membership: Membership,
+}
+
+/// What new folders are made of.
+#[derive(Debug)]
+pub struct Founding<'a> {
+    /// The content of `cluster.json`.
+    pub membership: Membership,
+    /// The authority, able to issue the node's certificate.
+    pub authority: &'a Authority,
+    /// Further files: names in the folder, and contents.
+    pub files: Vec<(&'static str, String)>,
+    /// The time since 1970.
+    pub now: Duration,
+}
+
+impl Membership {
+    /// The managed etcd of a node at an address.
+    pub fn managed_etcd(node: NodeId, address: &Address, others: Vec<String>) -> Etcd {
+        Etcd::Managed(ManagedEtcd {
+            name: crate::authority::node_name(node),
+            client_url: address.etcd_client_url(),
+            peer_url: address.etcd_peer_url(),
+            others,
+        })
+    }
+
+    /// This node as a member.
+    pub fn own(&self) -> Member {
+        Member {
+            node: self.node,
+            address: self.address.clone(),
+        }
+    }
+}
+
+impl Identity {
+    /// The folder `cluster` of the node in `dir`; it may be missing.
+    pub fn folder_of(dir: &Path) -> PathBuf {
+        dir.join(FOLDER)
+    }
+
+    /// Reads the identity of the node in `dir`; `None` if it belongs to no cluster.
+    ///
+    /// # Errors
+    /// A file cannot be read, or has another content than expected: the file and the field are
+    /// named.
+    pub fn load(dir: &Path) -> Result<Option<Identity>, Trouble> {
+        let folder = Identity::folder_of(dir);
+        if !folder.exists() {
+            return Ok(None);
+        }
+        let membership = file::membership(&folder.join(CLUSTER_FILE))?;
+        Ok(Some(Identity { folder, membership }))
+    }
+
+    /// Makes the folder `cluster` of the node in `dir`. `confirm` is called when all files of it
+    /// are written; if it fails, nothing stays.
+    ///
+    /// # Errors
+    /// The folder exists, or a file cannot be written; the error of `confirm`.
+    pub fn create(
+        dir: &Path,
+        founding: Founding<'_>,
+        confirm: impl FnOnce() -> Result<(), Trouble>,
+    ) -> Result<Identity, Trouble> {
+        let folder = Identity::folder_of(dir);
+        let Membership { node, address, .. } = &founding.membership;
+        let authority = founding.authority;
+        let issued = authority.issue(*node, address, None, founding.now)?;
+        let mut files = founding.files;
+        files.push((CA_FILE, authority.pem().to_owned()));
+        files.push((CA_KEY_FILE, authority.key_pem()));
+        files.push((NODE_FILE, issued.certificate));
+        files.push((NODE_KEY_FILE, issued.key));
+        files.push((CLUSTER_FILE, file::print(&founding.membership)?));
+        file::create_folder(&folder, &files, confirm)?;
+        Ok(Identity {
+            folder,
+            membership: founding.membership,
+        })
+    }
+
+    /// Writes `cluster.json` anew.
+    ///
+    /// # Errors
+    /// The file cannot be written; the earlier one stays.
+    pub fn save(&self) -> Result<(), Trouble> {
+        let text = file::print(&self.membership)?;
+        replace(&self.folder.join(CLUSTER_FILE), &text)
+    }
+
+    /// Reads the cluster's authority, with its key.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is not what its name says.
+    pub fn authority(&self) -> Result<Authority, Trouble> {
+        let pem = read(&self.folder.join(CA_FILE))?;
+        let path = self.folder.join(CA_KEY_FILE);
+        let authority = Authority::load(self.membership.cluster, &pem, &read(&path)?);
+        authority.map_err(|trouble| self.about(trouble))
+    }
+
+    /// Reads the authority's certificate.
+    ///
+    /// # Errors
+    /// The errors of [`Identity::authority`].
+    pub fn root(&self) -> Result<Root, Trouble> {
+        let root = Root::load(&read(&self.folder.join(CA_FILE))?);
+        root.map_err(|trouble| self.about(trouble))
+    }
+
+    /// Issues the node's certificate anew if it is due: less than a third of its time is left, or
+    /// the node's address has changed. Returns whether it was. `now` is the time since 1970.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or is not what its name says.
+    pub fn renew(&self, now: Duration) -> Result<bool, Trouble> {
+        let authority = self.authority()?;
+        let Membership { node, address, .. } = &self.membership;
+        let path = self.folder.join(NODE_FILE);
+        if !authority.is_due(&read(&path)?, *node, address, now) {
+            return Ok(false);
+        }
+        let key = read(&self.folder.join(NODE_KEY_FILE))?;
+        let issued = authority.issue(*node, address, Some(&key), now);
+        let issued = issued.map_err(|trouble| self.about(trouble))?;
+        replace(&path, &issued.certificate)?;
+        Ok(true)
+    }
+
+    /// The certificates for connections to the etcd that keeps the log.
+    pub fn etcd_files(&self) -> EtcdFiles {
+        match &self.membership.etcd {
+            Etcd::Managed(_) => EtcdFiles {
+                authority: self.path(CA_FILE.as_ref()),
+                certificate: self.path(NODE_FILE.as_ref()),
+                key: self.path(NODE_KEY_FILE.as_ref()),
+            },
+            Etcd::External(etcd) => EtcdFiles {
+                authority: self.path(&etcd.ca),
+                certificate: self.path(&etcd.certificate),
+                key: self.path(&etcd.key),
+            },
+        }
+    }
+
+    /// A path of `cluster.json`, which may be relative to the folder.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    fn about(&self, trouble: Trouble) -> Trouble {
+        Trouble::Refused(format!("{}: {trouble}", self.folder.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

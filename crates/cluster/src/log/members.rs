@@ -1,0 +1,250 @@
+//! What is known of all nodes, from their registrations, positions and holds in the log.
+
+use super::keys::Key;
+use super::settings::NodeAbout;
+use super::values::{self, Floor, Format, Hold, Registration, Report};
+use replica::commit_log::{NodeId, Standing};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Digests kept for each node.
+pub(super) const DIGESTS_MAX: usize = 64;
+
+/// A snapshot of the cluster as this node knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClusterView {
+    /// All nodes that ever registered, by id.
+    pub members: Vec<Member>,
+    /// The last place of the log.
+    pub head: u64,
+    /// The place that this node has read.
+    pub read: u64,
+    /// The place up to which the log was trimmed, 0 if it never was.
+    pub floor: u64,
+    /// Format level of records, `None` before it was read.
+    pub format_level: Option<u32>,
+}
+
+/// A node of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The node.
+    pub id: NodeId,
+    /// What it said of itself when it registered.
+    pub about: NodeAbout,
+    /// Number of its registrations.
+    pub epoch: u64,
+    /// It was removed, and is no member any longer.
+    pub is_removed: bool,
+    /// It reported within the time after which a node counts as stopped.
+    pub is_alive: bool,
+    /// What it has executed, `None` before its first report.
+    pub standing: Option<Standing>,
+    /// Time since its last report came; at least that, for a report older than this process.
+    pub since_report: Option<Duration>,
+    /// Its clock less this node's in microseconds, too small by the time its report took; `None`
+    /// until a report came while this process followed the log's end.
+    pub clock_offset_us: Option<i64>,
+}
+
+/// States of nodes that should be equal and are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The position.
+    pub position: u64,
+    /// What each node that reported this position has there.
+    pub digests: Vec<NodeDigest>,
+}
+
+/// Digest of a node's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeDigest {
+    /// The node.
+    pub node: NodeId,
+    /// The digest.
+    pub digest: u128,
+}
+
+/// All that is known.
+#[derive(Default)]
+pub(super) struct Members {
+    nodes: BTreeMap<NodeId, Node>,
+    holds: BTreeMap<NodeId, HeldPlace>,
+    format: Option<u32>,
+    /// Place up to which the log was trimmed.
+    pub(super) floor: u64,
+}
+
+#[derive(Default)]
+struct Node {
+    registration: Registration,
+    registered_at: i64,
+    report: Option<Report>,
+    reported_at: i64,
+    /// When the last change of its registration or report was seen.
+    seen: Option<Instant>,
+    clock_offset_us: Option<i64>,
+    digests: BTreeMap<u64, u128>,
+}
+
+struct HeldPlace {
+    hold: Hold,
+    revision: i64,
+    seen: Instant,
+}
+
+/// A value of a key.
+pub(super) struct Observed<'a> {
+    /// Meaning of the key.
+    pub(super) key: Key,
+    /// The value.
+    pub(super) value: &'a [u8],
+    /// The revision that set it.
+    pub(super) revision: i64,
+    /// This node's clock in microseconds since 1970, `None` if the value may be old.
+    pub(super) now_us: Option<u64>,
+}
+
+impl Members {
+    /// Takes the value of a key, unless a later one is known.
+    pub(super) fn observe(&mut self, observed: &Observed<'_>) {
+        let revision = observed.revision;
+        let seen = Instant::now();
+        match observed.key {
+            Key::Node(id) => {
+                let node = self.nodes.entry(id).or_default();
+                if let Some(registration) = values::decode(observed.value)
+                    && node.registered_at < revision
+                {
+                    node.registered_at = revision;
+                    node.registration = registration;
+                    node.seen = Some(seen);
+                }
+            }
+            Key::Position(id) => {
+                let node = self.nodes.entry(id).or_default();
+                if let Some(report) = values::decode(observed.value)
+                    && node.reported_at < revision
+                {
+                    node.reported_at = revision;
+                    node.seen = Some(seen);
+                    node.take_report(report, observed.now_us);
+                }
+            }
+            Key::Hold(id) => {
+                let known = self.holds.get(&id).map_or(0, |it| it.revision);
+                if let Some(hold) = values::decode(observed.value)
+                    && known < revision
+                {
+                    self.holds.insert(
+                        id,
+                        HeldPlace {
+                            hold,
+                            revision,
+                            seen,
+                        },
+                    );
+                }
+            }
+            Key::Floor => {
+                let floor = values::decode::<Floor>(observed.value);
+                self.floor = self.floor.max(floor.map_or(0, |it| it.place));
+            }
+            Key::Format => {
+                let format = values::decode::<Format>(observed.value);
+                self.format = format.map(|it| it.level).max(self.format);
+            }
+            Key::Cluster | Key::Lane { .. } => (),
+        }
+    }
+
+    /// A snapshot without the places of the log.
+    pub(super) fn view(&self, alive_for: Duration) -> ClusterView {
+        let member = |(id, node): (&NodeId, &Node)| Member {
+            id: *id,
+            about: node.registration.about(),
+            epoch: node.registration.epoch,
+            is_removed: node.registration.removed,
+            is_alive: node.is_within(alive_for),
+            standing: node.report.as_ref().map(Report::standing),
+            since_report: node.report.as_ref().and(node.seen).map(|it| it.elapsed()),
+            clock_offset_us: node.clock_offset_us,
+        };
+        ClusterView {
+            members: self.nodes.iter().map(member).collect(),
+            format_level: self.format,
+            floor: self.floor,
+            ..ClusterView::default()
+        }
+    }
+
+    /// The node that trims: of those alive the one with the lowest id.
+    pub(super) fn trims(&self, alive_for: Duration) -> Option<NodeId> {
+        let alive = |(_, node): &(&NodeId, &Node)| node.is_within(alive_for);
+        self.nodes.iter().find(alive).map(|(id, _)| *id)
+    }
+
+    /// The last place that no node needs any longer, `None` while there is no node. Nodes that were
+    /// not seen for `absent_for` are not asked.
+    pub(super) fn unneeded(&self, absent_for: Duration) -> Option<u64> {
+        let nodes = self.nodes.values().filter(|it| it.is_within(absent_for));
+        let synced = nodes.map(|it| {
+            let reported = it
+                .report
+                .as_ref()
+                .map_or(0, |it| it.standing().synced_place);
+            reported.max(it.registration.from)
+        });
+        let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
+        let held = self.holds.values().filter(counts).map(|it| it.hold.place);
+        // Holds alone say nothing about what nodes need.
+        synced.min().map(|it| held.min().unwrap_or(it).min(it))
+    }
+
+    /// Positions at which nodes reported different states, ascending.
+    pub(super) fn differences(&self) -> Vec<Difference> {
+        let mut by_position: BTreeMap<u64, Vec<NodeDigest>> = BTreeMap::new();
+        for (node, it) in self.nodes.iter().filter(|it| !it.1.registration.removed) {
+            for (position, digest) in &it.digests {
+                let (node, digest) = (*node, *digest);
+                let reported = by_position.entry(*position).or_default();
+                reported.push(NodeDigest { node, digest });
+            }
+        }
+        let differ = |it: &Vec<NodeDigest>| it.iter().any(|one| one.digest != it[0].digest);
+        let different = by_position.into_iter().filter(|(_, it)| differ(it));
+        different
+            .map(|(position, digests)| Difference { position, digests })
+            .collect()
+    }
+}
+
+impl Node {
+    /// Whether it is a member that was seen within this time.
+    fn is_within(&self, time: Duration) -> bool {
+        !self.registration.removed && self.seen.is_some_and(|it| it.elapsed() < time)
+    }
+
+    /// Takes a report that came at `now_us`, or at an unknown time.
+    fn take_report(&mut self, report: Report, now_us: Option<u64>) {
+        let epoch = self.report.as_ref().map_or(0, |it| it.epoch);
+        if report.epoch != epoch {
+            // It may have begun anew with another node's state.
+            self.digests.clear();
+        }
+        for reported in &report.digests {
+            if let Some(digest) = reported.digest() {
+                self.digests.insert(reported.position, digest);
+            }
+        }
+        while self.digests.len() > DIGESTS_MAX {
+            self.digests.pop_first();
+        }
+        if let Some(now) = now_us {
+            let offset = i128::from(report.now_us) - i128::from(now);
+            self.clock_offset_us = i64::try_from(offset).ok();
+        }
+        self.report = Some(report);
+    }
+}
