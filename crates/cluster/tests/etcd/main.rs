@@ -2,7 +2,7 @@
 //!
 //! The etcd is the one that `PANDO_ETCD` names, else that of `make etcd`, else the one in PATH.
 
-#![allow(clippy::unwrap_used)] // the lint's exception for tests does not reach helper functions
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod process;
 mod program;
