@@ -8,11 +8,12 @@
 # `make bench-connections` measures thousands of connections beside few.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 # `make crashes MEMBERS=10000000` kills imports, index builds, compactions, backups and replacements.
+# `make etcd` builds etcd, the log of a cluster, from its Go modules into target/etcd.
 # `make fuzz SECONDS=60` fuzzes every decoder for a minute; TARGETS="ldif name" only these.
 
 CARGO ?= cargo
 
-.PHONY: demo test one bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak crashes fuzz docs clean
+.PHONY: demo test one bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak crashes etcd fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -62,6 +63,9 @@ soak:
 crashes:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/crashes $(if $(MEMBERS),--members $(MEMBERS)) $(ARGS)
+
+etcd:
+	tools/etcd/build
 
 fuzz:
 	fuzz/run $(or $(SECONDS),30) $(TARGETS)

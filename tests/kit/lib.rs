@@ -14,6 +14,7 @@ pub mod process;
 pub mod program;
 pub mod random;
 pub mod replica;
+pub mod router;
 pub mod secure;
 pub mod slapd;
 pub mod subject;

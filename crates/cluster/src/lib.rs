@@ -5,13 +5,14 @@
 //!   writer to all nodes' executors;
 //! - what a node may not lose stands in etcd before the node acts on it.
 
-pub mod log;
 pub mod address;
 pub mod authority;
+pub mod etcd;
 mod external;
 pub mod identity;
 pub mod init;
 pub mod join;
+pub mod log;
 pub mod overview;
 pub mod peer;
 pub mod snapshot;
