@@ -17,6 +17,7 @@ mod intake;
 mod keys;
 mod lanes;
 mod members;
+mod membership;
 mod pool;
 mod probe;
 mod queue;
@@ -24,18 +25,22 @@ mod register;
 mod settings;
 mod state;
 mod tail;
+mod trim;
+mod upkeep;
 mod values;
 mod volume;
 mod watch;
 
 pub use found::found;
 pub use members::{ClusterView, Difference, Member, NodeDigest};
+pub use membership::ChangeFailure;
 pub use settings::{EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
+pub use trim::HoldFailure;
 
 use fence::Question;
 use pool::Opening;
 use replica::commit_log::{
-    Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, Standing, Wake,
+    Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, NodeId, Standing, Unreachable, Wake,
 };
 use state::{Shared, lock};
 use std::sync::{Arc, Mutex};
@@ -51,6 +56,7 @@ pub struct EtcdLog {
     questions: UnboundedSender<Question>,
     ended: Arc<Notify>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    runtime: tokio::runtime::Handle,
 }
 
 /// Where the tasks get their work from.
@@ -87,6 +93,7 @@ impl EtcdLog {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let handle = runtime.handle().clone();
         let thread = {
             let (shared, ended) = (shared.clone(), ended.clone());
             let work = async move {
@@ -105,6 +112,7 @@ impl EtcdLog {
             questions,
             ended,
             thread: Mutex::new(Some(thread)),
+            runtime: handle,
         };
         match opening.blocking_recv() {
             Ok(Ok(())) => Ok(log),
@@ -129,6 +137,53 @@ impl EtcdLog {
     /// Positions at which nodes reported different states, ascending; empty as it should be.
     pub fn differences(&self) -> Vec<Difference> {
         lock(&self.shared.members).differences()
+    }
+}
+
+impl EtcdLog {
+    /// Keeps all records behind a place for `time`, on behalf of a node that is joining from a copy
+    /// of the state at that place; zero ends that. To be renewed before the time is over. Waits for
+    /// etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or records behind that place were trimmed already.
+    pub fn hold(&self, node: NodeId, from: u64, time: Duration) -> Result<(), HoldFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { trim::hold(&shared, node, from, time).await })
+    }
+
+    /// Removes a node from the cluster: it can append nothing any more, and never register again.
+    /// Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or there is no such node.
+    pub fn remove(&self, node: NodeId) -> Result<(), ChangeFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { membership::remove(&shared, node).await })
+    }
+
+    /// Raises the format level of records, which never sinks. Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or a member's program does not know that level.
+    pub fn raise_format(&self, level: u32) -> Result<(), ChangeFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { membership::raise_format(&shared, level).await })
+    }
+
+    /// Has the log's thread do something, and waits for its result.
+    fn wait_for<T: Send + 'static, E: From<Unreachable> + Send + 'static>(
+        &self,
+        act: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.runtime.spawn(async move {
+            let result = act.await;
+            // Nobody waits if the caller's thread is gone.
+            let _ = sender.send(result);
+        });
+        let result = receiver.recv();
+        result.unwrap_or_else(|_| Err(Unreachable("the log has ended".to_owned()).into()))
     }
 }
 
@@ -161,6 +216,8 @@ async fn run(
     tasks.spawn(async move { register::run(&its).await });
     let its = of(&shared);
     tasks.spawn(async move { tail::run(&its).await });
+    let its = of(&shared);
+    tasks.spawn(async move { upkeep::run(&its).await });
     let opening = decided(&shared).await;
     let is_open = opening.is_ok();
     let _ = opened.send(opening);

@@ -8,7 +8,7 @@ use super::envelope::Envelope;
 use super::lanes::Sent;
 use super::pool::{Backoff, Connected};
 use super::probe::{describe, is_slow, within};
-use super::state::{Reason, Session, Shared, place, revision};
+use super::state::{Session, Shared, place, revision};
 use super::values::{self, Registration};
 use etcd_client::{Compare, CompareOp, Error, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use replica::commit_log::{Bundle, LogFailure, Origin, PAYLOAD_BYTES_MAX};
@@ -235,21 +235,5 @@ pub(super) fn fenced(shared: &Shared, found: &KeyValue) -> String {
              again",
             it.map_or(0, |it| it.epoch)
         ),
-    }
-}
-
-/// Marks etcd as too full for appends, or as not.
-pub(super) fn set_busy(shared: &Shared, used: u64, quota: u64) {
-    let percent = used.saturating_mul(100) / quota.max(1);
-    let was = shared.is_busy();
-    // Five percent apart, so that it does not change with each trim.
-    if percent >= 60 {
-        let text = format!(
-            "busy: etcd's database holds {used} bytes, {percent} percent of its quota; expected \
-             less than 60"
-        );
-        shared.set(Reason::Busy, Some(text));
-    } else if was && percent < 55 {
-        shared.set(Reason::Busy, None);
     }
 }

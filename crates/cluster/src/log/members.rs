@@ -185,9 +185,8 @@ impl Members {
         self.nodes.iter().find(alive).map(|(id, _)| *id)
     }
 
-    /// The last place that no node needs any longer, `None` while there is no node. Nodes that were
-    /// not seen for `absent_for` are not asked.
-    pub(super) fn unneeded(&self, absent_for: Duration) -> Option<u64> {
+    /// The last place that neither a node seen within `absent_for` nor a hold needs any longer.
+    pub(super) fn unneeded(&self, absent_for: Duration) -> u64 {
         let nodes = self.nodes.values().filter(|it| it.is_within(absent_for));
         let synced = nodes.map(|it| {
             let reported = it
@@ -198,8 +197,7 @@ impl Members {
         });
         let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
         let held = self.holds.values().filter(counts).map(|it| it.hold.place);
-        // Holds alone say nothing about what nodes need.
-        synced.min().map(|it| held.min().unwrap_or(it).min(it))
+        synced.chain(held).min().unwrap_or(0)
     }
 
     /// Positions at which nodes reported different states, ascending.

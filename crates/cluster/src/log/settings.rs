@@ -30,6 +30,9 @@ pub struct EtcdLogSettings {
     /// Bytes of events that wait for [`next`](replica::commit_log::CommitLog::next) before reading
     /// pauses.
     pub waiting_bytes_max: usize,
+    /// Time between two reports of this node's place to the others. New digests are reported within
+    /// a fifth of it.
+    pub report_every: Duration,
     /// When etcd's history is trimmed, and when it is full.
     pub trimming: Trimming,
     /// Time and random identifiers.
@@ -108,6 +111,7 @@ impl EtcdLogSettings {
             attempt_timeout: Duration::from_secs(1),
             write_timeout: Duration::from_secs(10),
             waiting_bytes_max: 64 << 20,
+            report_every: Duration::from_secs(5),
             trimming: Trimming::default(),
             clock: Arc::new(replica::SystemClock),
         }

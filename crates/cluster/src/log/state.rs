@@ -181,12 +181,12 @@ impl Shared {
 
     /// This node cannot follow the log any longer.
     pub(super) fn fail(&self, failure: LogFailure) {
-        let text = failure.to_string();
-        if self.queue.fail(failure) {
-            let mut trouble = lock(&self.trouble);
-            trouble.failed = Some(text);
-            trouble.tell();
-        }
+        // Told before it can be noticed: who sees the failure finds the reason here.
+        let mut trouble = lock(&self.trouble);
+        trouble.failed.get_or_insert_with(|| failure.to_string());
+        trouble.tell();
+        drop(trouble);
+        self.queue.fail(failure);
     }
 
     /// Another process registered as this node at this place, with this text about it: nothing is
