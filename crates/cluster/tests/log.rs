@@ -3,10 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "log/certificates.rs"]
+mod certificates;
 #[path = "log/etcd.rs"]
 mod etcd;
 #[path = "log/loss.rs"]
 mod loss;
+#[path = "log/members.rs"]
+mod members;
 #[path = "log/membership.rs"]
 mod membership;
 #[path = "log/node.rs"]

@@ -6,11 +6,11 @@
 
 use super::envelope::Envelope;
 use super::lanes::Sent;
-use super::pool::{Backoff, Connected};
+use super::pool::Backoff;
 use super::probe::{describe, is_slow, within};
 use super::state::{Session, Shared, place, revision};
 use super::values::{self, Registration};
-use etcd_client::{Compare, CompareOp, Error, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
+use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use replica::commit_log::{Bundle, LogFailure, Origin, PAYLOAD_BYTES_MAX};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -149,7 +149,11 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
     let mut slow = 0;
     loop {
         let connected = shared.pool.connected().await;
-        match attempt(shared, append, &connected, transaction.clone()).await {
+        // Longer each time: a slow etcd is not helped by more of the same.
+        let wait = shared.settings.attempt_timeout * (1 + slow.min(4));
+        let answer = within(wait, connected.kv().txn(transaction.clone())).await;
+        let outcome = answer.map(|it| outcome(shared, append, &it));
+        match outcome {
             Ok(Outcome::Committed) => return true,
             Ok(Outcome::Fenced { reason, revision }) => {
                 shared.fence(reason, place(revision));
@@ -179,21 +183,13 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
     }
 }
 
-/// One attempt.
-async fn attempt(
-    shared: &Shared,
-    append: &Append<'_>,
-    connected: &Connected,
-    transaction: Txn,
-) -> Result<Outcome, Error> {
-    let wait = shared.settings.attempt_timeout;
-    let mut kv = connected.kv();
-    let answer = within(wait, kv.txn(transaction)).await?;
+/// What an answer shows.
+fn outcome(shared: &Shared, append: &Append<'_>, answer: &TxnResponse) -> Outcome {
     if answer.succeeded() {
         shared.saw_head(answer.header().map_or(0, |it| place(it.revision())));
-        return Ok(Outcome::Committed);
+        return Outcome::Committed;
     }
-    Ok(explain(shared, append, &answer))
+    explain(shared, append, answer)
 }
 
 /// Why the comparison failed.

@@ -84,6 +84,8 @@ struct Node {
     reported_at: i64,
     /// When the last change of its registration or report was seen.
     seen: Option<Instant>,
+    /// When its last report was seen.
+    reported: Option<Instant>,
     clock_offset_us: Option<i64>,
     digests: BTreeMap<u64, u128>,
 }
@@ -129,6 +131,7 @@ impl Members {
                 {
                     node.reported_at = revision;
                     node.seen = Some(seen);
+                    node.reported = Some(seen);
                     node.take_report(report, observed.now_us);
                 }
             }
@@ -168,7 +171,7 @@ impl Members {
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
             standing: node.report.as_ref().map(Report::standing),
-            since_report: node.report.as_ref().and(node.seen).map(|it| it.elapsed()),
+            since_report: node.reported.map(|it| it.elapsed()),
             clock_offset_us: node.clock_offset_us,
         };
         ClusterView {
@@ -188,13 +191,7 @@ impl Members {
     /// The last place that neither a node seen within `absent_for` nor a hold needs any longer.
     pub(super) fn unneeded(&self, absent_for: Duration) -> u64 {
         let nodes = self.nodes.values().filter(|it| it.is_within(absent_for));
-        let synced = nodes.map(|it| {
-            let reported = it
-                .report
-                .as_ref()
-                .map_or(0, |it| it.standing().synced_place);
-            reported.max(it.registration.from)
-        });
+        let synced = nodes.map(Node::synced);
         let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
         let held = self.holds.values().filter(counts).map(|it| it.hold.place);
         synced.chain(held).min().unwrap_or(0)
@@ -222,6 +219,17 @@ impl Node {
     /// Whether it is a member that was seen within this time.
     fn is_within(&self, time: Duration) -> bool {
         !self.registration.removed && self.seen.is_some_and(|it| it.elapsed() < time)
+    }
+
+    /// The place that it will not need records before.
+    fn synced(&self) -> u64 {
+        let from = self.registration.from;
+        match &self.report {
+            Some(it) if it.epoch == self.registration.epoch => it.standing().synced_place,
+            // It may have gone back since, or not synced all that it has executed.
+            Some(it) => it.standing().synced_place.min(from),
+            None => from,
+        }
     }
 
     /// Takes a report that came at `now_us`, or at an unknown time.

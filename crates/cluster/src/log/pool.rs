@@ -166,7 +166,7 @@ impl Pool {
         });
         if dropped {
             self.after.store(connected.index + 1, Ordering::Release);
-            tracing::warn!(url = connected.url, why, "looks for another member of etcd");
+            tracing::debug!(url = connected.url, why, "looks for another member of etcd");
         }
     }
 }

@@ -87,8 +87,8 @@ struct Trouble {
     unreachable: Option<String>,
     unregistered: Option<String>,
     busy: Option<String>,
-    /// What was last logged.
-    told: Option<String>,
+    /// Which of them was last logged, counted in this order.
+    told: Option<usize>,
 }
 
 /// A reason why nothing can be appended.
@@ -252,25 +252,29 @@ impl Shared {
 }
 
 impl Trouble {
-    /// The reason to tell.
-    fn first(&self) -> Option<String> {
-        let reasons = [
+    /// The reasons, the one to tell first.
+    fn reasons(&self) -> [&Option<String>; 5] {
+        [
             &self.failed,
             &self.fenced,
             &self.unreachable,
             &self.unregistered,
             &self.busy,
-        ];
-        reasons.into_iter().flatten().next().cloned()
+        ]
     }
 
-    /// Logs the reason if it is another one than before.
+    /// The reason to tell.
+    fn first(&self) -> Option<String> {
+        self.reasons().into_iter().flatten().next().cloned()
+    }
+
+    /// Logs the reason if it is of another kind than before: texts change with each attempt.
     fn tell(&mut self) {
-        let now = self.first();
+        let now = self.reasons().into_iter().position(Option::is_some);
         if now == self.told {
             return;
         }
-        match &now {
+        match self.first() {
             Some(trouble) => tracing::warn!(%trouble, "nothing can be appended to the commit log"),
             None => tracing::info!("the commit log takes writes"),
         }

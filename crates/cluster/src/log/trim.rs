@@ -79,9 +79,11 @@ fn wanted(shared: &Shared) -> Option<Wanted> {
     let members = lock(&shared.members);
     let total = volume.total();
     if members.trims(trimming.alive_for) != Some(shared.settings.node) {
-        // It counts anew: it may be next.
-        volume.trimmed(members.floor, total);
-        return None;
+        volume.trimmed_by_another(members.floor);
+        // Another node's turn, unless that node is stuck.
+        if volume.since_trim() < trimming.every_bytes * 2 {
+            return None;
+        }
     }
     let absent_for = trimming.absent_for.max(trimming.alive_for);
     let synced = own.map_or(0, |it| it.synced_place);

@@ -14,6 +14,8 @@ pub(super) struct Volume {
     marks: VecDeque<Mark>,
     /// Place of the last record.
     last: u64,
+    /// Place up to which the log was last trimmed.
+    floor: u64,
     /// Bytes read when the log was last trimmed.
     trimmed: u64,
 }
@@ -56,8 +58,16 @@ impl Volume {
         self.total
     }
 
+    /// Another node has trimmed the log up to this place.
+    pub(super) fn trimmed_by_another(&mut self, floor: u64) {
+        if floor > self.floor {
+            self.trimmed(floor, self.total);
+        }
+    }
+
     /// The log was trimmed up to this place, when so many bytes had been read.
     pub(super) fn trimmed(&mut self, floor: u64, total: u64) {
+        self.floor = floor;
         self.trimmed = total;
         while self.marks.front().is_some_and(|it| it.place < floor) {
             self.marks.pop_front();

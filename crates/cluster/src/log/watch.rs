@@ -15,6 +15,8 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_secs(3);
 /// The same while the log is known to be longer.
 const QUIET_BEHIND: Duration = Duration::from_millis(200);
+/// Revisions behind the end from which on a watch that had to pause is left for single reads.
+const FAR: u64 = 256;
 /// Time for which a member may stay behind the log's known end.
 const BEHIND: Duration = Duration::from_secs(3);
 
@@ -73,8 +75,8 @@ async fn watch(
         behind: None,
     };
     loop {
-        if shared.queue.room().await {
-            // The log went on in the meantime, perhaps far.
+        let waited = shared.queue.room().await;
+        if waited && shared.head() > intake.last.saturating_add(FAR) {
             return Err(Stop::Behind);
         }
         if !shared.pool.is_current(connected.number) {
@@ -121,6 +123,7 @@ impl Watch<'_> {
         self.heard = Instant::now();
         let asked = self.asked.take();
         let revision = response.header().map_or(0, |it| place(it.revision()));
+        self.shared.saw_head(revision);
         if response.canceled() || response.compact_revision() > 0 {
             let floor = place(response.compact_revision()).saturating_sub(1);
             if floor > intake.last {
