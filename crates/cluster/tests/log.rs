@@ -19,5 +19,7 @@ mod node;
 mod order;
 #[path = "log/proxy.rs"]
 mod proxy;
+#[path = "log/storm.rs"]
+mod storm;
 #[path = "log/strange.rs"]
 mod strange;

@@ -177,6 +177,23 @@ fn another_member_is_used_when_the_nearest_is_gone() {
 }
 
 #[test]
+fn an_etcd_that_is_too_old_is_named_with_its_version() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let version = etcd.with(async |client| {
+        let status = client.maintenance_client().status().await;
+        status.unwrap().version().to_owned()
+    });
+    let old = format!("3.5.{}", "9".repeat(version.len() - 4));
+    let proxy = Proxy::before(etcd.port());
+    proxy.replace(&version, &old);
+    let failure = EtcdLog::open(through(&etcd, &proxy, 1)).err().unwrap();
+    let text = failure.to_string();
+    assert!(text.contains("expected etcd 3.6 or later"), "{text}");
+    assert!(text.contains(&proxy.url()) && text.contains(&old), "{text}");
+}
+
+#[test]
 fn settings_that_cannot_work_are_named() {
     let etcd = Etcd::start(&[]);
     let no_url = EtcdLogSettings {

@@ -2,6 +2,7 @@
 
 use crate::etcd::{Etcd, wait_for};
 use crate::node::{Node, begin, settings};
+use crate::proxy::Proxy;
 use cluster::log::{ChangeFailure, EtcdLogSettings, HoldFailure, NodeAbout, Trimming};
 use replica::commit_log::{CommitLog, DIGEST_EVERY, LogFailure, NodeId, Standing};
 use std::sync::mpsc::channel;
@@ -51,6 +52,54 @@ fn the_earlier_of_two_processes_with_one_identity_appends_nothing_more() {
     assert_eq!(first.payloads(), ["first", "twin", "more"]);
     assert_eq!(twin.payloads(), first.payloads());
     assert_eq!(twin.log.health().trouble, None);
+}
+
+#[test]
+fn a_bundle_on_its_way_when_a_twin_comes_is_a_record_or_refused() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    // Its append arrived and the answer did not; its append did not arrive.
+    for (id, arrives) in [(1, true), (2, false)] {
+        let proxy = Proxy::before(etcd.port());
+        let mut first = Node::open(EtcdLogSettings {
+            endpoints: vec![proxy.url()],
+            ..settings(&etcd, id)
+        });
+        first.submit("before");
+        first.read_until("its record", |it| it.place_of(1).is_some());
+        let asked = proxy.asked();
+        if arrives {
+            proxy.set_deaf(true);
+        } else {
+            proxy.set_mute(true);
+        }
+        let number = first.submit("between");
+        wait_for("an attempt", || (proxy.asked() > asked + 100).then_some(()));
+        let mut watcher = Node::open(settings(&etcd, 3));
+        let record = |it: &Node| {
+            let records = it.records.iter();
+            records
+                .filter(|it| it.origin.node == NodeId([id; 16]))
+                .count()
+        };
+        if arrives {
+            watcher.read_until("the record", |it| record(it) == 2);
+        }
+        let mut twin = Node::open(settings(&etcd, id));
+        twin.submit("twin");
+        twin.read_until("its record", |it| it.place_of(1).is_some());
+        proxy.set_deaf(false);
+        proxy.set_mute(false);
+        first.read_until("the end", |it| it.place >= twin.place);
+        first.read_until("a decision", |it| {
+            it.place_of(number).is_some() || it.refused.contains_key(&number)
+        });
+        assert_eq!(first.place_of(number).is_some(), arrives);
+        assert_eq!(first.refused.contains_key(&number), !arrives);
+        let late = first.submit("late");
+        first.read_until("a refusal", |it| it.refused.contains_key(&late));
+        assert_eq!(record(&twin), if arrives { 3 } else { 2 });
+    }
 }
 
 #[test]

@@ -1,9 +1,16 @@
-//! A connection to etcd that a test can spoil: replies are dropped, or nobody listens.
+//! A connection to etcd that a test can spoil: questions or replies are dropped or changed, or nobody
+//! listens.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+
+/// A text, and what takes its place.
+struct Replaced {
+    text: Vec<u8>,
+    by: Vec<u8>,
+}
 
 /// A proxy in front of a port.
 pub(crate) struct Proxy {
@@ -15,6 +22,10 @@ struct State {
     to: u16,
     /// Bytes from etcd are read and thrown away.
     is_deaf: AtomicBool,
+    /// Bytes from clients are read and thrown away.
+    is_mute: AtomicBool,
+    /// A text in replies that is replaced by another one of its length.
+    replaced: Mutex<Option<Replaced>>,
     /// Connections are ended at once.
     is_closed: AtomicBool,
     /// Bytes that came from clients.
@@ -30,6 +41,8 @@ impl Proxy {
         let state = Arc::new(State {
             to,
             is_deaf: AtomicBool::new(false),
+            is_mute: AtomicBool::new(false),
+            replaced: Mutex::default(),
             is_closed: AtomicBool::new(false),
             asked: AtomicU64::new(0),
             connections: Mutex::default(),
@@ -56,6 +69,21 @@ impl Proxy {
         }
     }
 
+    /// Drops questions, or passes them on again; connections that lost bytes are ended then.
+    pub(crate) fn set_mute(&self, mute: bool) {
+        self.state.is_mute.store(mute, Ordering::SeqCst);
+        if !mute {
+            self.cut();
+        }
+    }
+
+    /// Replaces a text in replies by another one of its length.
+    pub(crate) fn replace(&self, text: &str, by: &str) {
+        assert_eq!(text.len(), by.len());
+        let (text, by) = (text.into(), by.into());
+        *self.state.replaced.lock().unwrap() = Some(Replaced { text, by });
+    }
+
     /// Refuses connections and ends those there are, or lets them through again.
     pub(crate) fn set_closed(&self, closed: bool) {
         self.state.is_closed.store(closed, Ordering::SeqCst);
@@ -73,6 +101,21 @@ impl Proxy {
             // It may have ended by itself.
             let _ = connection.shutdown(Shutdown::Both);
         }
+    }
+}
+
+impl State {
+    /// Bytes of a reply as a client gets them. A text over the end of a piece is missed.
+    fn changed(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        if let Some(Replaced { text, by }) = &*self.replaced.lock().unwrap() {
+            for at in 0..bytes.len().saturating_sub(text.len() - 1) {
+                if bytes[at..].starts_with(text) {
+                    bytes[at..at + by.len()].copy_from_slice(by);
+                }
+            }
+        }
+        bytes
     }
 }
 
@@ -95,7 +138,7 @@ fn serve(state: &Arc<State>, client: TcpStream) {
     std::thread::spawn(move || {
         pass(&mut from_client, |bytes| {
             its.asked.fetch_add(bytes.len() as u64, Ordering::SeqCst);
-            to_server.write_all(bytes).is_ok()
+            its.is_mute.load(Ordering::SeqCst) || to_server.write_all(bytes).is_ok()
         });
         let _ = to_server.shutdown(Shutdown::Both);
     });
@@ -103,7 +146,8 @@ fn serve(state: &Arc<State>, client: TcpStream) {
     let its = state.clone();
     std::thread::spawn(move || {
         pass(&mut from_server, |bytes| {
-            its.is_deaf.load(Ordering::SeqCst) || to_client.write_all(bytes).is_ok()
+            let is_deaf = its.is_deaf.load(Ordering::SeqCst);
+            is_deaf || to_client.write_all(&its.changed(bytes)).is_ok()
         });
         let _ = to_client.shutdown(Shutdown::Both);
     });
