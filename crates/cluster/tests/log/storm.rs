@@ -84,6 +84,10 @@ fn a_storm_loses_and_doubles_nothing() {
     let mut etcd = Etcd::start(&[]);
     begin(&etcd);
     let proxies = [1, 2, 3].map(|_| Proxy::before(etcd.port()));
+    // Nothing is kept for nodes that are not known yet.
+    for id in 1..=3 {
+        Node::open(settings(&etcd, id)).read_until_well();
+    }
     let stop = AtomicBool::new(false);
     let mut writers: Vec<Writer> = (1..=3)
         .zip(&proxies)
