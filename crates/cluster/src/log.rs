@@ -22,6 +22,7 @@ mod pool;
 mod probe;
 mod queue;
 mod register;
+mod search;
 mod settings;
 mod state;
 mod tail;
@@ -211,7 +212,7 @@ async fn run(
     let its = of(&shared);
     tasks.spawn(async move { fence::run(&its, inboxes.questions).await });
     let its = of(&shared);
-    tasks.spawn(async move { pool::keep(&its).await });
+    tasks.spawn(async move { search::keep(&its).await });
     let its = of(&shared);
     tasks.spawn(async move { register::run(&its).await });
     let its = of(&shared);

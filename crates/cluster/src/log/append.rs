@@ -12,6 +12,7 @@ use super::state::{Session, Shared, place, revision};
 use super::values::{self, Registration};
 use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use replica::commit_log::{Bundle, LogFailure, Origin, PAYLOAD_BYTES_MAX};
+use std::sync::atomic::Ordering;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
@@ -149,8 +150,9 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
     let mut slow = 0;
     loop {
         let connected = shared.pool.connected().await;
-        // Longer each time: a slow etcd is not helped by more of the same.
-        let wait = shared.settings.attempt_timeout * (1 + slow.min(4));
+        // Longer in time: a slow etcd is not helped by more of the same.
+        let wait = shared.settings.attempt_timeout * (1 + slow.min(8) / 2);
+        let before = shared.reached.load(Ordering::Acquire);
         let answer = within(wait, connected.kv().txn(transaction.clone())).await;
         let outcome = answer.map(|it| outcome(shared, append, &it));
         match outcome {
@@ -169,13 +171,12 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
             }
             Err(error) => {
                 slow += 1;
-                tracing::debug!(
-                    url = connected.url,
-                    error = describe(&error),
-                    "append failed"
-                );
-                if !is_slow(&error) || slow % SLOW_ATTEMPTS == 0 {
-                    shared.pool.give_up(&connected, &describe(&error));
+                let why = describe(&error);
+                tracing::debug!(url = connected.url, why, "an attempt to append failed");
+                // A member that passes on what others append is well, but has much to do.
+                let works = shared.reached.load(Ordering::Acquire) > before;
+                if !is_slow(&error) || (slow % SLOW_ATTEMPTS == 0 && !works) {
+                    shared.pool.give_up(&connected, &why);
                 }
                 pause.wait().await;
             }

@@ -22,8 +22,9 @@ pub struct EtcdLogSettings {
     pub from: u64,
     /// Number of lanes, at least 1: bundles in flight at the same time.
     pub lanes: u8,
-    /// Time for one attempt to append, and for each other question. Two of an append's attempts must
-    /// fail before another member is asked.
+    /// Time for the first attempts to append, and for each other question: several round trips. Two of
+    /// an append's attempts must fail before another member is asked. While etcd elects a leader,
+    /// appends that came to it before are lost, so that the time is part of the longest pause.
     pub attempt_timeout: Duration,
     /// Time after which a bundle that could never be sent is refused.
     pub write_timeout: Duration,
@@ -108,7 +109,7 @@ impl EtcdLogSettings {
             about: NodeAbout::default(),
             from: 0,
             lanes: 1,
-            attempt_timeout: Duration::from_secs(1),
+            attempt_timeout: Duration::from_millis(500),
             write_timeout: Duration::from_secs(10),
             waiting_bytes_max: 64 << 20,
             report_every: Duration::from_secs(5),
