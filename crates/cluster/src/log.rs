@@ -33,7 +33,7 @@ mod volume;
 mod watch;
 
 pub use found::found;
-pub use members::{ClusterView, Difference, Member, NodeDigest};
+pub use members::{ClusterView, Database, Difference, Member, NodeDigest};
 pub use membership::ChangeFailure;
 pub use settings::{EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
 pub use trim::HoldFailure;
@@ -67,7 +67,8 @@ struct Inboxes {
 }
 
 impl EtcdLog {
-    /// Opens the log: registers this node, and begins to read behind the place that it has executed.
+    /// Opens the log: registers this node, and begins to read behind the place that it has
+    /// executed.
     ///
     /// If no member of etcd answers, the log is open nevertheless: it goes on trying, and
     /// [`health`](CommitLog::health) says so meanwhile. If etcd holds something else than this
@@ -127,6 +128,8 @@ impl EtcdLog {
         let view = lock(&self.shared.members).view(self.shared.settings.trimming.alive_for);
         ClusterView {
             head: self.shared.head(),
+            endpoint: self.shared.pool.endpoint(),
+            database: *lock(&self.shared.database),
             read: self
                 .shared
                 .reached

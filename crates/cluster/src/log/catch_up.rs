@@ -1,5 +1,5 @@
-//! Reading history by single questions, several at a time: what changed in revision R is what stands
-//! below the prefix as of R and was set in R.
+//! Reading history by single questions, several at a time: what changed in revision R is
+//! what stands below the prefix as of R and was set in R.
 
 use super::intake::Intake;
 use super::probe::{describe, within};

@@ -24,6 +24,19 @@ pub struct ClusterView {
     pub floor: u64,
     /// Format level of records, `None` before it was read.
     pub format_level: Option<u32>,
+    /// URL of the member of etcd in use, `None` while there is none.
+    pub endpoint: Option<String>,
+    /// How full that member's database is, `None` before it was asked.
+    pub database: Option<Database>,
+}
+
+/// How full etcd is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Database {
+    /// Bytes in use: about the records that are kept.
+    pub used_bytes: u64,
+    /// Bytes that its file may have at most; appends end well before.
+    pub quota_bytes: u64,
 }
 
 /// A node of the cluster.

@@ -149,6 +149,11 @@ impl Pool {
         connected.map_err(|_| Unreachable(format!("no member of etcd answered within {wait:?}")))
     }
 
+    /// URL of the member in use, `None` while there is none.
+    pub(super) fn endpoint(&self) -> Option<String> {
+        self.current.borrow().as_ref().map(|it| it.url.clone())
+    }
+
     /// Whether this is still the member in use.
     pub(super) fn is_current(&self, number: u64) -> bool {
         let current = self.current.borrow();

@@ -22,9 +22,10 @@ pub struct EtcdLogSettings {
     pub from: u64,
     /// Number of lanes, at least 1: bundles in flight at the same time.
     pub lanes: u8,
-    /// Time for the first attempts to append, and for each other question: several round trips. Two of
-    /// an append's attempts must fail before another member is asked. While etcd elects a leader,
-    /// appends that came to it before are lost, so that the time is part of the longest pause.
+    /// Time for the first attempts to append, and for each other question: several round trips. Two
+    /// of an append's attempts must fail before another member is asked. While etcd elects a
+    /// leader, appends that came to it before are lost, so that the time is part of the longest
+    /// pause.
     pub attempt_timeout: Duration,
     /// Time after which a bundle that could never be sent is refused.
     pub write_timeout: Duration,
@@ -80,8 +81,8 @@ pub struct Trimming {
     /// A registered node that does not run holds records back for this time, as far as
     /// `retention_bytes` allows, so that a restart needs no copy of another node's state.
     pub absent_for: Duration,
-    /// Quota of etcd's database in bytes, for members that do not tell theirs. No bundle is appended
-    /// above 60 percent of it.
+    /// Quota of etcd's database in bytes, for members that do not tell theirs. No bundle is
+    /// appended above 60 percent of it.
     pub quota_bytes: u64,
 }
 

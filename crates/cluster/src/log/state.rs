@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::lanes::Lanes;
-use super::members::{DIGESTS_MAX, Members};
+use super::members::{DIGESTS_MAX, Database, Members};
 use super::pool::Pool;
 use super::queue::Queue;
 use super::settings::{EtcdLogSettings, OpenFailure};
@@ -32,6 +32,8 @@ pub(super) struct Shared {
     trouble: Mutex<Trouble>,
     /// Place of the registration that took the right to append away, `None` while it is ours.
     fenced_at: Mutex<Option<u64>>,
+    /// How full etcd was when it was last asked.
+    pub(super) database: Mutex<Option<Database>>,
     /// Bytes of the log, for trimming.
     pub(super) volume: Mutex<Volume>,
     /// The last place that the reader has dealt with.
@@ -126,6 +128,7 @@ impl Shared {
             reported: Notify::new(),
             trouble: Mutex::default(),
             fenced_at: Mutex::new(None),
+            database: Mutex::new(None),
             volume: Mutex::default(),
             reached: AtomicU64::new(settings.from),
             head: AtomicU64::new(settings.from),

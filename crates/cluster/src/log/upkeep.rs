@@ -1,6 +1,7 @@
-//! What a node does besides reading and appending: it reports how far it is, trims the log when that
-//! is its turn, and looks how full etcd is.
+//! What a node does besides reading and appending: it reports how far it is, trims the log when
+//! that is its turn, and looks how full etcd is.
 
+use super::members::Database;
 use super::pool::Connected;
 use super::probe::{describe, within};
 use super::state::{Reason, Session, Shared, lock, place};
@@ -129,13 +130,19 @@ async fn size(shared: &Shared, connected: &Connected) -> Result<(), Error> {
         0 => shared.settings.trimming.quota_bytes,
         told => told,
     };
-    set_busy(shared, place(status.raft_used_db_size()), quota);
+    let database = Database {
+        used_bytes: place(status.raft_used_db_size()),
+        quota_bytes: quota,
+    };
+    *lock(&shared.database) = Some(database);
+    set_busy(shared, database);
     Ok(())
 }
 
 /// Marks etcd as too full for appends, or as not.
-fn set_busy(shared: &Shared, used: u64, quota: u64) {
-    let percent = used.saturating_mul(100) / quota.max(1);
+fn set_busy(shared: &Shared, database: Database) {
+    let used = database.used_bytes;
+    let percent = used.saturating_mul(100) / database.quota_bytes.max(1);
     let was = shared.is_busy();
     // Five percent apart, so that it does not change with each trim.
     if percent >= 60 {

@@ -174,6 +174,8 @@ fn nodes_know_of_each_other_and_of_differences() {
         });
         assert_eq!(node.log.differences(), []);
         let view = node.log.members();
+        assert_eq!(view.endpoint, Some(etcd.url()));
+        assert!(view.head >= view.read && view.read > 0);
         assert_eq!(view.members[1].id, NodeId([2; 16]));
         assert_eq!(view.members[1].about.address, "host2:8390");
         assert_eq!(view.members[1].epoch, 1);
@@ -330,6 +332,9 @@ fn a_full_etcd_is_busy_before_it_is_full() {
         trouble.is_some_and(|it| it.starts_with("busy"))
     };
     node.read_until("a busy log", is_busy);
+    let database = node.log.members().database.unwrap();
+    assert_eq!(database.quota_bytes, 64_000_000);
+    assert!(database.used_bytes > 38_400_000);
     let number = node.submit("refused");
     node.read_until("a refusal", |it| it.refused.contains_key(&number));
     // Those before may have come to a busy log, too.

@@ -1,5 +1,5 @@
-//! A connection to etcd that a test can spoil: questions or replies are dropped or changed, or nobody
-//! listens.
+//! A connection to etcd that a test can spoil: questions or replies are dropped or changed, or
+//! nobody listens.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
