@@ -23,11 +23,25 @@ const SLOW_ATTEMPTS: u32 = 2;
 pub(super) async fn run(shared: &Shared, lane: u8, mut bundles: UnboundedReceiver<Bundle>) {
     let mut appended = 0;
     while let Some(bundle) = bundles.recv().await {
-        if append(shared, appended, &bundle).await {
-            appended += 1;
-        }
+        let end = append(shared, appended, &bundle).await;
+        // Before the news: who hears it finds the lane free.
         shared.lanes.free(lane);
+        match end {
+            End::Appended => appended += 1,
+            End::Decided => (),
+            End::Refused(reason) => shared.refuse(bundle.number, &reason),
+        }
     }
+}
+
+/// What became of a bundle.
+enum End {
+    /// It is a record.
+    Appended,
+    /// The reader of the log knows, and nothing can be appended any more.
+    Decided,
+    /// It was not sent, for this reason.
+    Refused(String),
 }
 
 /// An append.
@@ -54,29 +68,23 @@ enum Outcome {
     Doubtful(String),
 }
 
-/// Appends a bundle after `appended` others of this session; tells whether it is a record now.
-async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> bool {
+/// Appends a bundle after `appended` others of this session.
+async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> End {
     let number = bundle.number;
     let bytes = bundle.payload.len();
     if bytes > PAYLOAD_BYTES_MAX {
-        let text =
-            format!("expected a payload of at most {PAYLOAD_BYTES_MAX} bytes, found {bytes}");
-        shared.refuse(number, &text);
-        return false;
+        let most = PAYLOAD_BYTES_MAX;
+        let text = format!("expected a payload of at most {most} bytes, found {bytes}");
+        return End::Refused(text);
     }
     let session = match ready(shared).await {
         Ok(session) => session,
-        Err(reason) => {
-            shared.refuse(number, &reason);
-            return false;
-        }
+        Err(reason) => return End::Refused(reason),
     };
     let before = session.sequences.get(usize::from(bundle.lane));
     let sequence = before.copied().unwrap_or(0) + appended + 1;
     if !shared.lanes.send(bundle.lane, Sent { sequence, number }) {
-        let reason = shared.refusal().unwrap_or_default();
-        shared.refuse(number, &reason);
-        return false;
+        return End::Refused(shared.refusal().unwrap_or_default());
     }
     let origin = Origin {
         node: shared.settings.node,
@@ -98,7 +106,11 @@ async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> bool {
         // Not by this attempt, but perhaps by one before: the reader finds out.
         shared.lanes.decided(bundle.lane, sequence).await;
     }
-    !shared.lanes.is_fenced()
+    if shared.lanes.is_fenced() {
+        End::Decided
+    } else {
+        End::Appended
+    }
 }
 
 /// Waits until a bundle can be sent. The reason to refuse it otherwise, after the time for that.

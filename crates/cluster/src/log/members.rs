@@ -195,19 +195,21 @@ impl Members {
         }
     }
 
-    /// The node that trims: of those alive the one with the lowest id.
-    pub(super) fn trims(&self, alive_for: Duration) -> Option<NodeId> {
-        let alive = |(_, node): &(&NodeId, &Node)| node.is_within(alive_for);
-        self.nodes.iter().find(alive).map(|(id, _)| *id)
+    /// Whether it is the turn of `own` to trim: no node with a lower id is alive.
+    pub(super) fn is_turn_of(&self, own: NodeId, alive_for: Duration) -> bool {
+        let mut lower = self.nodes.range(..own);
+        !lower.any(|(_, node)| node.is_within(alive_for))
     }
 
-    /// The last place that neither a node seen within `absent_for` nor a hold needs any longer.
-    pub(super) fn unneeded(&self, absent_for: Duration) -> u64 {
-        let nodes = self.nodes.values().filter(|it| it.is_within(absent_for));
-        let synced = nodes.map(Node::synced);
+    /// The last place that neither a hold needs any longer nor a node seen within `absent_for`, but
+    /// for `own`, which knows better itself. `None` if there are no such.
+    pub(super) fn unneeded(&self, own: NodeId, absent_for: Duration) -> Option<u64> {
+        let others = self.nodes.iter().filter(|it| *it.0 != own);
+        let nodes = others.filter(|it| it.1.is_within(absent_for));
+        let synced = nodes.map(|it| it.1.synced());
         let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
         let held = self.holds.values().filter(counts).map(|it| it.hold.place);
-        synced.chain(held).min().unwrap_or(0)
+        synced.chain(held).min()
     }
 
     /// Positions at which nodes reported different states, ascending.

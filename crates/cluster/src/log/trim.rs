@@ -78,7 +78,7 @@ fn wanted(shared: &Shared) -> Option<Wanted> {
     let mut volume = lock(&shared.volume);
     let members = lock(&shared.members);
     let total = volume.total();
-    if members.trims(trimming.alive_for) != Some(shared.settings.node) {
+    if !members.is_turn_of(shared.settings.node, trimming.alive_for) {
         volume.trimmed_by_another(members.floor);
         // Another node's turn, unless that node is stuck.
         if volume.since_trim() < trimming.every_bytes * 2 {
@@ -87,7 +87,8 @@ fn wanted(shared: &Shared) -> Option<Wanted> {
     }
     let absent_for = trimming.absent_for.max(trimming.alive_for);
     let synced = own.map_or(0, |it| it.synced_place);
-    let unneeded = members.unneeded(absent_for).min(synced);
+    let unneeded = members.unneeded(shared.settings.node, absent_for);
+    let unneeded = unneeded.map_or(synced, |it| it.min(synced));
     let old = volume.place_before(trimming.retention_bytes);
     let floor = unneeded.max(old).min(read);
     // Reports alone are no reason: each trim is itself a revision.

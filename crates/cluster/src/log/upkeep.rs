@@ -34,14 +34,7 @@ pub(super) async fn run(shared: &Shared) {
     let every = shared.settings.trimming.every.min(report_pause(shared));
     loop {
         let connected = shared.pool.connected().await;
-        if let Err(error) = look(shared, &connected, &mut done).await {
-            // The appends and the reader find out whether the member works.
-            tracing::debug!(
-                url = connected.url,
-                error = describe(&error),
-                "upkeep failed"
-            );
-        }
+        look(shared, &connected, &mut done).await;
         // A report wakes this only for a digest: the others can wait.
         let _ = tokio::time::timeout(every, shared.reported.notified()).await;
     }
@@ -57,23 +50,35 @@ fn is_due(done: Option<Instant>, every: Duration) -> bool {
     done.is_none_or(|it| it.elapsed() >= every)
 }
 
-/// Does what is due.
-async fn look(shared: &Shared, connected: &Connected, done: &mut Done) -> Result<(), Error> {
+/// Does what is due. One duty that fails does not keep the others from being done: a full etcd takes
+/// no report, but can be trimmed.
+async fn look(shared: &Shared, connected: &Connected, done: &mut Done) {
     let session = shared.session.borrow().clone();
-    if let Some(session) = session {
-        report(shared, connected, &session, done).await?;
+    // A node that cannot follow the log needs no records any more.
+    if let Some(session) = session
+        && shared.queue.failure().is_none()
+    {
+        let reported = report(shared, connected, &session, done).await;
+        note(connected, "report", reported);
     }
     if is_due(done.size, SIZE_EVERY) {
         done.size = Some(Instant::now());
-        size(shared, connected).await?;
+        note(connected, "size", size(shared, connected).await);
     }
     let trimming = &shared.settings.trimming;
     let bytes = lock(&shared.volume).since_trim();
     if is_due(Some(done.trim), trimming.every) || bytes >= trimming.every_bytes {
         done.trim = Instant::now();
-        trim::trim(shared, connected).await?;
+        note(connected, "trim", trim::trim(shared, connected).await);
     }
-    Ok(())
+}
+
+/// Notes a duty that was not done. The appends and the reader find out whether the member works.
+fn note(connected: &Connected, duty: &str, done: Result<(), Error>) {
+    if let Err(error) = done {
+        let (url, error) = (&connected.url, describe(&error));
+        tracing::debug!(url, duty, error, "a duty for the commit log failed");
+    }
 }
 
 /// Reports how far this node is, if there is news and the last report is old enough.

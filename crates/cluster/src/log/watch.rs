@@ -79,11 +79,16 @@ async fn watch(
         if waited && shared.head() > intake.last.saturating_add(FAR) {
             return Err(Stop::Behind);
         }
+        if waited {
+            watch.go_on();
+        }
         if !shared.pool.is_current(connected.number) {
             return Err(Stop::Behind);
         }
         let grown = shared.grown.notified();
         tokio::select! {
+            // What has come is dealt with before anybody is blamed for silence.
+            biased;
             response = responses.message() => match response {
                 Ok(Some(response)) => watch.take(intake, &response).await?,
                 Ok(None) => return Err(Stop::Trouble("the watch ended".to_owned())),
@@ -103,6 +108,15 @@ impl Watch<'_> {
             Some(asked) => asked.at + self.shared.settings.attempt_timeout,
             None if self.shared.head() > intake.last => self.heard + QUIET_BEHIND,
             None => self.heard + QUIET,
+        }
+    }
+
+    /// Begins to wait anew: it was this node that paused.
+    fn go_on(&mut self) {
+        let now = Instant::now();
+        self.heard = now;
+        if let Some(asked) = &mut self.asked {
+            asked.at = now;
         }
     }
 
@@ -158,7 +172,9 @@ impl Watch<'_> {
                 continue;
             }
             catch_up::missing(self.shared, &self.kv, intake, at - 1).await?;
-            self.shared.queue.room().await;
+            if self.shared.queue.room().await {
+                self.go_on();
+            }
             intake.take(self.shared, found).map_err(Stop::Damaged)?;
         }
         Ok(())

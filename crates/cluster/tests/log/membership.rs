@@ -4,6 +4,7 @@ use crate::etcd::{Etcd, wait_for};
 use crate::node::{Node, begin, settings};
 use crate::proxy::Proxy;
 use cluster::log::{ChangeFailure, EtcdLogSettings, HoldFailure, NodeAbout, Trimming};
+use etcd_client::{AlarmAction, AlarmOptions, AlarmType};
 use replica::commit_log::{CommitLog, DIGEST_EVERY, LogFailure, NodeId, Standing};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -343,6 +344,50 @@ fn a_full_etcd_is_busy_before_it_is_full() {
         it.log.report(synced(it));
         it.log.health().trouble.is_none()
     });
+    let number = node.submit("taken");
+    node.read_until("its record", |it| it.place_of(number).is_some());
+}
+
+#[test]
+fn a_full_etcd_can_be_brought_back() {
+    let etcd = Etcd::start(&["--quota-backend-bytes", "16000000"]);
+    begin(&etcd);
+    let mut node = Node::open(hasty(&etcd, 1));
+    node.log.report(Standing::default());
+    for _ in 0..14 {
+        node.submit(vec![b'x'; 500_000]);
+    }
+    node.read_records(14);
+    // Somebody else fills the rest.
+    etcd.with(async |mut client| {
+        let more = vec![b'x'; 1_000_000];
+        while client.put("/elsewhere", more.clone(), None).await.is_ok() {}
+    });
+    node.read_until("an alarm", |it| {
+        let trouble = it.log.health().trouble;
+        trouble.is_some_and(|it| it.contains("NOSPACE") && it.contains("defrag"))
+    });
+    let number = node.submit("refused");
+    node.read_until("a refusal", |it| it.refused.contains_key(&number));
+    // Trimmed although the new floor cannot be written.
+    node.read_until("room in the database", |it| {
+        it.log.report(synced(it));
+        etcd.with(async |client| {
+            let mut maintenance = client.maintenance_client();
+            maintenance.defragment().await.unwrap();
+            maintenance.status().await.unwrap().db_size() < 8_000_000
+        })
+    });
+    etcd.with(async |client| {
+        let mut maintenance = client.maintenance_client();
+        let status = maintenance.status().await.unwrap();
+        let member = status.header().unwrap().member_id();
+        let mut of = AlarmOptions::new();
+        of.with_member(member);
+        let (off, alarm) = (AlarmAction::Deactivate, AlarmType::Nospace);
+        maintenance.alarm(off, alarm, Some(of)).await.unwrap();
+    });
+    node.read_until_well();
     let number = node.submit("taken");
     node.read_until("its record", |it| it.place_of(number).is_some());
 }
