@@ -23,3 +23,5 @@ mod proxy;
 mod storm;
 #[path = "log/strange.rs"]
 mod strange;
+#[path = "log/trimming.rs"]
+mod trimming;

@@ -2,10 +2,11 @@
 //! gaps.
 //!
 //! Each revision of etcd is one change of one key. A revision that a watch leaves out is one of
-//! keys outside of this cluster's prefix, or an event that etcd has lost; a read of the prefix as it
-//! was tells which, since it does not pass through the watch: it finds the lost change, or no key that
-//! was set in the missing revisions. Foreign revisions are passed over. Behind all this each lane's
-//! records are counted, so that a lost record would still be noticed at the lane's next one.
+//! keys outside of this cluster's prefix, or an event that etcd has lost. A read of the prefix as
+//! it was tells which, since it does not pass through the watch: it finds the lost change, or no
+//! key that was set in the missing revisions. Foreign revisions are passed over. Behind all this
+//! each lane's records are counted, so that a lost record would still be noticed at the lane's next
+//! one.
 
 use super::catch_up;
 use super::intake::Intake;

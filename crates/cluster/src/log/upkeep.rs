@@ -50,8 +50,8 @@ fn is_due(done: Option<Instant>, every: Duration) -> bool {
     done.is_none_or(|it| it.elapsed() >= every)
 }
 
-/// Does what is due. One duty that fails does not keep the others from being done: a full etcd takes
-/// no report, but can be trimmed.
+/// Does what is due. One duty that fails does not keep the others from being done: a full etcd
+/// takes no report, but can be trimmed.
 async fn look(shared: &Shared, connected: &Connected, done: &mut Done) {
     let session = shared.session.borrow().clone();
     // A node that cannot follow the log needs no records any more.
