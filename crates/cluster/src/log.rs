@@ -226,7 +226,13 @@ async fn run(
     let is_open = opening.is_ok();
     let _ = opened.send(opening);
     if is_open {
-        while tasks.join_next().await.is_some() {}
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                // Our bug; better a log that says so than one that hangs.
+                let text = format!("a task of it ended: {error}");
+                shared.fail(LogFailure::Strange(text));
+            }
+        }
         // Reading and appending may have ended for good; `end` ends the thread.
         std::future::pending::<()>().await;
     }

@@ -269,3 +269,105 @@ impl Node {
         self.report = Some(report);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::values::{ReportedDigest, encode};
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn id(number: u8) -> NodeId {
+        NodeId([number; 16])
+    }
+
+    /// A node that registered once, from place 10.
+    fn register(members: &mut Members, number: u8, epoch: u64) {
+        let mut registration = Registration::new(&NodeAbout::default());
+        registration.epoch = epoch;
+        registration.from = 10;
+        let value = encode(&registration);
+        observe(members, Key::Node(id(number)), &value);
+    }
+
+    /// A report with a synced place and a digest.
+    fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
+        let standing = Standing {
+            synced_place: 100 * u64::from(number),
+            ..Standing::default()
+        };
+        let mut report = Report::new(&standing, epoch, 5);
+        report.digests.push(ReportedDigest::new(1_024, digest));
+        observe(members, Key::Position(id(number)), &encode(&report));
+    }
+
+    fn observe(members: &mut Members, key: Key, value: &[u8]) {
+        let known = members.nodes.values();
+        let last = known.map(|it| it.registered_at.max(it.reported_at)).max();
+        members.observe(&Observed {
+            key,
+            value,
+            revision: last.unwrap_or(0) + 1,
+            now_us: Some(3),
+        });
+    }
+
+    #[test]
+    fn a_node_that_registered_again_counts_from_where_it_began() {
+        let mut members = Members::default();
+        assert_eq!(members.unneeded(id(9), SOON), None);
+        register(&mut members, 1, 1);
+        assert_eq!(members.unneeded(id(9), SOON), Some(10));
+        // It knows better itself.
+        assert_eq!(members.unneeded(id(1), SOON), None);
+        report(&mut members, 1, 1, 7);
+        assert_eq!(members.unneeded(id(9), SOON), Some(100));
+        register(&mut members, 1, 2);
+        assert_eq!(members.unneeded(id(9), SOON), Some(10));
+        report(&mut members, 1, 2, 7);
+        assert_eq!(members.unneeded(id(9), SOON), Some(100));
+        assert_eq!(members.unneeded(id(9), Duration::ZERO), None);
+        assert_eq!(members.view(SOON).members[0].clock_offset_us, Some(2));
+    }
+
+    #[test]
+    fn the_lowest_node_alive_trims() {
+        let mut members = Members::default();
+        register(&mut members, 2, 1);
+        register(&mut members, 3, 1);
+        let turn = |number, alive_for| members.is_turn_of(id(number), alive_for);
+        assert!(turn(1, SOON) && turn(2, SOON) && !turn(3, SOON));
+        assert!(turn(3, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_state_taken_from_another_node_is_compared_anew() {
+        let mut members = Members::default();
+        for (number, digest) in [(1, 7), (2, 7), (3, 8)] {
+            register(&mut members, number, 1);
+            report(&mut members, number, 1, digest);
+        }
+        let differences = members.differences();
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0].position, 1_024);
+        let digests: Vec<_> = differences[0].digests.iter().map(|it| it.digest).collect();
+        assert_eq!(digests, [7, 7, 8]);
+        register(&mut members, 3, 2);
+        report(&mut members, 3, 2, 7);
+        assert_eq!(members.differences(), []);
+    }
+
+    #[test]
+    fn an_older_value_changes_nothing() {
+        let mut members = Members::default();
+        register(&mut members, 1, 2);
+        let before = members.view(SOON);
+        members.observe(&Observed {
+            key: Key::Node(id(1)),
+            value: &encode(&Registration::default()),
+            revision: 1,
+            now_us: None,
+        });
+        assert_eq!(members.view(SOON), before);
+    }
+}
