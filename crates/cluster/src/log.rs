@@ -17,25 +17,31 @@ mod intake;
 mod keys;
 mod lanes;
 mod members;
+mod membership;
 mod pool;
 mod probe;
 mod queue;
 mod register;
+mod search;
 mod settings;
 mod state;
 mod tail;
+mod trim;
+mod upkeep;
 mod values;
 mod volume;
 mod watch;
 
 pub use found::found;
-pub use members::{ClusterView, Difference, Member, NodeDigest};
+pub use members::{ClusterView, Database, Difference, Member, NodeDigest};
+pub use membership::ChangeFailure;
 pub use settings::{EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
+pub use trim::HoldFailure;
 
 use fence::Question;
 use pool::Opening;
 use replica::commit_log::{
-    Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, Standing, Wake,
+    Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, NodeId, Standing, Unreachable, Wake,
 };
 use state::{Shared, lock};
 use std::sync::{Arc, Mutex};
@@ -51,6 +57,7 @@ pub struct EtcdLog {
     questions: UnboundedSender<Question>,
     ended: Arc<Notify>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    runtime: tokio::runtime::Handle,
 }
 
 /// Where the tasks get their work from.
@@ -60,7 +67,8 @@ struct Inboxes {
 }
 
 impl EtcdLog {
-    /// Opens the log: registers this node, and begins to read behind the place that it has executed.
+    /// Opens the log: registers this node, and begins to read behind the place that it has
+    /// executed.
     ///
     /// If no member of etcd answers, the log is open nevertheless: it goes on trying, and
     /// [`health`](CommitLog::health) says so meanwhile. If etcd holds something else than this
@@ -87,6 +95,7 @@ impl EtcdLog {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let handle = runtime.handle().clone();
         let thread = {
             let (shared, ended) = (shared.clone(), ended.clone());
             let work = async move {
@@ -105,6 +114,7 @@ impl EtcdLog {
             questions,
             ended,
             thread: Mutex::new(Some(thread)),
+            runtime: handle,
         };
         match opening.blocking_recv() {
             Ok(Ok(())) => Ok(log),
@@ -118,6 +128,8 @@ impl EtcdLog {
         let view = lock(&self.shared.members).view(self.shared.settings.trimming.alive_for);
         ClusterView {
             head: self.shared.head(),
+            endpoint: self.shared.pool.endpoint(),
+            database: *lock(&self.shared.database),
             read: self
                 .shared
                 .reached
@@ -129,6 +141,53 @@ impl EtcdLog {
     /// Positions at which nodes reported different states, ascending; empty as it should be.
     pub fn differences(&self) -> Vec<Difference> {
         lock(&self.shared.members).differences()
+    }
+}
+
+impl EtcdLog {
+    /// Keeps all records behind a place for `time`, on behalf of a node that is joining from a copy
+    /// of the state at that place; zero ends that. To be renewed before the time is over. Waits for
+    /// etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or records behind that place were trimmed already.
+    pub fn hold(&self, node: NodeId, from: u64, time: Duration) -> Result<(), HoldFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { trim::hold(&shared, node, from, time).await })
+    }
+
+    /// Removes a node from the cluster: it can append nothing any more, and never register again.
+    /// Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or there is no such node.
+    pub fn remove(&self, node: NodeId) -> Result<(), ChangeFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { membership::remove(&shared, node).await })
+    }
+
+    /// Raises the format level of records, which never sinks. Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or a member's program does not know that level.
+    pub fn raise_format(&self, level: u32) -> Result<(), ChangeFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { membership::raise_format(&shared, level).await })
+    }
+
+    /// Has the log's thread do something, and waits for its result.
+    fn wait_for<T: Send + 'static, E: From<Unreachable> + Send + 'static>(
+        &self,
+        act: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.runtime.spawn(async move {
+            let result = act.await;
+            // Nobody waits if the caller's thread is gone.
+            let _ = sender.send(result);
+        });
+        let result = receiver.recv();
+        result.unwrap_or_else(|_| Err(Unreachable("the log has ended".to_owned()).into()))
     }
 }
 
@@ -156,16 +215,24 @@ async fn run(
     let its = of(&shared);
     tasks.spawn(async move { fence::run(&its, inboxes.questions).await });
     let its = of(&shared);
-    tasks.spawn(async move { pool::keep(&its).await });
+    tasks.spawn(async move { search::keep(&its).await });
     let its = of(&shared);
     tasks.spawn(async move { register::run(&its).await });
     let its = of(&shared);
     tasks.spawn(async move { tail::run(&its).await });
+    let its = of(&shared);
+    tasks.spawn(async move { upkeep::run(&its).await });
     let opening = decided(&shared).await;
     let is_open = opening.is_ok();
     let _ = opened.send(opening);
     if is_open {
-        while tasks.join_next().await.is_some() {}
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                // Our bug; better a log that says so than one that hangs.
+                let text = format!("a task of it ended: {error}");
+                shared.fail(LogFailure::Strange(text));
+            }
+        }
         // Reading and appending may have ended for good; `end` ends the thread.
         std::future::pending::<()>().await;
     }

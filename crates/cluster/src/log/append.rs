@@ -6,12 +6,13 @@
 
 use super::envelope::Envelope;
 use super::lanes::Sent;
-use super::pool::{Backoff, Connected};
+use super::pool::Backoff;
 use super::probe::{describe, is_slow, within};
-use super::state::{Reason, Session, Shared, place, revision};
+use super::state::{Session, Shared, place, revision};
 use super::values::{self, Registration};
-use etcd_client::{Compare, CompareOp, Error, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
+use etcd_client::{Compare, CompareOp, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use replica::commit_log::{Bundle, LogFailure, Origin, PAYLOAD_BYTES_MAX};
+use std::sync::atomic::Ordering;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
@@ -22,11 +23,25 @@ const SLOW_ATTEMPTS: u32 = 2;
 pub(super) async fn run(shared: &Shared, lane: u8, mut bundles: UnboundedReceiver<Bundle>) {
     let mut appended = 0;
     while let Some(bundle) = bundles.recv().await {
-        if append(shared, appended, &bundle).await {
-            appended += 1;
-        }
+        let end = append(shared, appended, &bundle).await;
+        // Before the news: who hears it finds the lane free.
         shared.lanes.free(lane);
+        match end {
+            End::Appended => appended += 1,
+            End::Decided => (),
+            End::Refused(reason) => shared.refuse(bundle.number, &reason),
+        }
     }
+}
+
+/// What became of a bundle.
+enum End {
+    /// It is a record.
+    Appended,
+    /// The reader of the log knows, and nothing can be appended any more.
+    Decided,
+    /// It was not sent, for this reason.
+    Refused(String),
 }
 
 /// An append.
@@ -53,29 +68,23 @@ enum Outcome {
     Doubtful(String),
 }
 
-/// Appends a bundle after `appended` others of this session; tells whether it is a record now.
-async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> bool {
+/// Appends a bundle after `appended` others of this session.
+async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> End {
     let number = bundle.number;
     let bytes = bundle.payload.len();
     if bytes > PAYLOAD_BYTES_MAX {
-        let text =
-            format!("expected a payload of at most {PAYLOAD_BYTES_MAX} bytes, found {bytes}");
-        shared.refuse(number, &text);
-        return false;
+        let most = PAYLOAD_BYTES_MAX;
+        let text = format!("expected a payload of at most {most} bytes, found {bytes}");
+        return End::Refused(text);
     }
     let session = match ready(shared).await {
         Ok(session) => session,
-        Err(reason) => {
-            shared.refuse(number, &reason);
-            return false;
-        }
+        Err(reason) => return End::Refused(reason),
     };
     let before = session.sequences.get(usize::from(bundle.lane));
     let sequence = before.copied().unwrap_or(0) + appended + 1;
     if !shared.lanes.send(bundle.lane, Sent { sequence, number }) {
-        let reason = shared.refusal().unwrap_or_default();
-        shared.refuse(number, &reason);
-        return false;
+        return End::Refused(shared.refusal().unwrap_or_default());
     }
     let origin = Origin {
         node: shared.settings.node,
@@ -97,7 +106,11 @@ async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> bool {
         // Not by this attempt, but perhaps by one before: the reader finds out.
         shared.lanes.decided(bundle.lane, sequence).await;
     }
-    !shared.lanes.is_fenced()
+    if shared.lanes.is_fenced() {
+        End::Decided
+    } else {
+        End::Appended
+    }
 }
 
 /// Waits until a bundle can be sent. The reason to refuse it otherwise, after the time for that.
@@ -149,7 +162,12 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
     let mut slow = 0;
     loop {
         let connected = shared.pool.connected().await;
-        match attempt(shared, append, &connected, transaction.clone()).await {
+        // Longer in time: a slow etcd is not helped by more of the same.
+        let wait = shared.settings.attempt_timeout * (1 + slow.min(8) / 2);
+        let before = shared.reached.load(Ordering::Acquire);
+        let answer = within(wait, connected.kv().txn(transaction.clone())).await;
+        let outcome = answer.map(|it| outcome(shared, append, &it));
+        match outcome {
             Ok(Outcome::Committed) => return true,
             Ok(Outcome::Fenced { reason, revision }) => {
                 shared.fence(reason, place(revision));
@@ -165,13 +183,12 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
             }
             Err(error) => {
                 slow += 1;
-                tracing::debug!(
-                    url = connected.url,
-                    error = describe(&error),
-                    "append failed"
-                );
-                if !is_slow(&error) || slow % SLOW_ATTEMPTS == 0 {
-                    shared.pool.give_up(&connected, &describe(&error));
+                let why = describe(&error);
+                tracing::debug!(url = connected.url, why, "an attempt to append failed");
+                // A member that passes on what others append is well, but has much to do.
+                let works = shared.reached.load(Ordering::Acquire) > before;
+                if !is_slow(&error) || (slow % SLOW_ATTEMPTS == 0 && !works) {
+                    shared.pool.give_up(&connected, &why);
                 }
                 pause.wait().await;
             }
@@ -179,21 +196,13 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
     }
 }
 
-/// One attempt.
-async fn attempt(
-    shared: &Shared,
-    append: &Append<'_>,
-    connected: &Connected,
-    transaction: Txn,
-) -> Result<Outcome, Error> {
-    let wait = shared.settings.attempt_timeout;
-    let mut kv = connected.kv();
-    let answer = within(wait, kv.txn(transaction)).await?;
+/// What an answer shows.
+fn outcome(shared: &Shared, append: &Append<'_>, answer: &TxnResponse) -> Outcome {
     if answer.succeeded() {
         shared.saw_head(answer.header().map_or(0, |it| place(it.revision())));
-        return Ok(Outcome::Committed);
+        return Outcome::Committed;
     }
-    Ok(explain(shared, append, &answer))
+    explain(shared, append, answer)
 }
 
 /// Why the comparison failed.
@@ -235,21 +244,5 @@ pub(super) fn fenced(shared: &Shared, found: &KeyValue) -> String {
              again",
             it.map_or(0, |it| it.epoch)
         ),
-    }
-}
-
-/// Marks etcd as too full for appends, or as not.
-pub(super) fn set_busy(shared: &Shared, used: u64, quota: u64) {
-    let percent = used.saturating_mul(100) / quota.max(1);
-    let was = shared.is_busy();
-    // Five percent apart, so that it does not change with each trim.
-    if percent >= 60 {
-        let text = format!(
-            "busy: etcd's database holds {used} bytes, {percent} percent of its quota; expected \
-             less than 60"
-        );
-        shared.set(Reason::Busy, Some(text));
-    } else if was && percent < 55 {
-        shared.set(Reason::Busy, None);
     }
 }

@@ -1,5 +1,5 @@
-//! Reading history by single questions, several at a time: what changed in revision R is what stands
-//! below the prefix as of R and was set in R.
+//! Reading history by single questions, several at a time: what changed in revision R is
+//! what stands below the prefix as of R and was set in R.
 
 use super::intake::Intake;
 use super::probe::{describe, within};
@@ -111,4 +111,73 @@ fn changed(from: u64, to: u64) -> GetOptions {
         .with_serializable()
         .with_revision(revision(to))
         .with_min_mod_revision(revision(from))
+}
+
+#[cfg(test)]
+#[allow(dead_code, reason = "its users elsewhere need more of it")]
+#[path = "../../tests/log"]
+mod kit {
+    pub(super) mod certificates;
+    pub(super) mod etcd;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kit::etcd::{Etcd, wait_for};
+    use super::*;
+    use crate::log::pool::keys_of;
+    use crate::log::{EtcdLog, EtcdLogSettings, found};
+    use replica::commit_log::{Bundle, CommitLog, LogEvent, NodeId};
+    use std::time::Duration;
+
+    /// Places that a watch left out: those of others' keys are passed over, those of ours read.
+    #[test]
+    fn events_that_a_watch_lost_are_found() {
+        let etcd = Etcd::start(&[]);
+        let settings = EtcdLogSettings::new(vec![etcd.url()], [1; 16], NodeId([1; 16]));
+        wait_for("etcd to begin a cluster", || found(&settings, 1).ok());
+        let log = EtcdLog::open(settings.clone()).unwrap();
+        let mut places = Vec::new();
+        for number in 1..=5 {
+            // What a watch on the prefix leaves out anyhow.
+            etcd.with(async |mut client| client.put("/elsewhere", "", None).await.unwrap());
+            wait_for("a free lane", || log.is_free(0).then_some(()));
+            log.submit(Bundle {
+                number,
+                lane: 0,
+                payload: vec![b'x'; 100],
+            });
+            wait_for("its record", || {
+                let events = log.next(Duration::from_millis(10)).unwrap();
+                let place = events.iter().find_map(|it| match it {
+                    LogEvent::Record(record) => Some(record.place),
+                    _ => None,
+                });
+                place.inspect(|it| places.push(*it))
+            });
+        }
+        let shared = Shared::new(settings).unwrap();
+        let mut intake = Intake::new(0);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let mut found_at = |to| {
+            runtime.block_on(async {
+                let kv = keys_of(&shared.pool.dial(0).await.unwrap());
+                missing(&shared, &kv, &mut intake, to).await.unwrap();
+            });
+            assert_eq!(intake.last, to);
+            let events = shared.queue.next(Duration::ZERO).unwrap();
+            let records = events.into_iter().filter_map(|it| match it {
+                LogEvent::Record(record) => Some(record.place),
+                _ => None,
+            });
+            records.collect::<Vec<_>>()
+        };
+        assert!(found_at(places[0] - 1).is_empty());
+        assert_eq!(found_at(places[0]), [places[0]]);
+        assert!(found_at(places[1] - 1).is_empty());
+        assert_eq!(found_at(places[4]), places[1..]);
+    }
 }

@@ -43,7 +43,7 @@ pub fn found(settings: &EtcdLogSettings, format_level: u32) -> Result<(), OpenFa
 /// Writes the keys that are missing, the identity last: with it the cluster exists.
 async fn begin(settings: &EtcdLogSettings, client: &Client, level: u32) -> Result<(), Refusal> {
     let wait = settings.attempt_timeout;
-    probe::version(client, wait).await?;
+    probe::version(client, wait * 3).await?;
     let keys = Keys::of(&settings.cluster);
     let mut kv = keys_of(client);
     let answer = within(wait, kv.get(keys.named("cluster"), None)).await?;

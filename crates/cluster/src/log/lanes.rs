@@ -1,7 +1,7 @@
 //! The lanes of this node: which are taken, and which of its records have not come back yet.
 //!
-//! The reader of the log alone decides what became of a bundle that was sent: it sees the record, or
-//! it passes the place behind which the record cannot come any more.
+//! The reader of the log alone decides what became of a bundle that was sent: it sees the
+//! record, or it passes the place behind which the record cannot come any more.
 
 use super::state::lock;
 use replica::commit_log::Wake;
@@ -87,7 +87,8 @@ impl Lanes {
         }
     }
 
-    /// Notes a record before it is sent for the first time; `false` if nothing may be sent any more.
+    /// Notes a record before it is sent for the first time; `false` if nothing may be sent any
+    /// more.
     pub(super) fn send(&self, lane: u8, sent: Sent) -> bool {
         let mut inner = lock(&self.inner);
         if inner.fenced {
@@ -99,8 +100,8 @@ impl Lanes {
         true
     }
 
-    /// The log has a record of this node's present session. The number of its bundle, `None` if this
-    /// process did not send it.
+    /// The log has a record of this node's present session. The number of its bundle, `None` if
+    /// this process did not send it.
     pub(super) fn seen(&self, lane: u8, sequence: u64) -> Option<u64> {
         let mut inner = lock(&self.inner);
         let sent = &mut inner.lanes.get_mut(usize::from(lane))?.sent;

@@ -24,6 +24,19 @@ pub struct ClusterView {
     pub floor: u64,
     /// Format level of records, `None` before it was read.
     pub format_level: Option<u32>,
+    /// URL of the member of etcd in use, `None` while there is none.
+    pub endpoint: Option<String>,
+    /// How full that member's database is, `None` before it was asked.
+    pub database: Option<Database>,
+}
+
+/// How full etcd is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Database {
+    /// Bytes in use: about the records that are kept.
+    pub used_bytes: u64,
+    /// Bytes that its file may have at most; appends end well before.
+    pub quota_bytes: u64,
 }
 
 /// A node of the cluster.
@@ -84,6 +97,8 @@ struct Node {
     reported_at: i64,
     /// When the last change of its registration or report was seen.
     seen: Option<Instant>,
+    /// When its last report was seen.
+    reported: Option<Instant>,
     clock_offset_us: Option<i64>,
     digests: BTreeMap<u64, u128>,
 }
@@ -129,6 +144,7 @@ impl Members {
                 {
                     node.reported_at = revision;
                     node.seen = Some(seen);
+                    node.reported = Some(seen);
                     node.take_report(report, observed.now_us);
                 }
             }
@@ -168,7 +184,7 @@ impl Members {
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
             standing: node.report.as_ref().map(Report::standing),
-            since_report: node.report.as_ref().and(node.seen).map(|it| it.elapsed()),
+            since_report: node.reported.map(|it| it.elapsed()),
             clock_offset_us: node.clock_offset_us,
         };
         ClusterView {
@@ -179,27 +195,21 @@ impl Members {
         }
     }
 
-    /// The node that trims: of those alive the one with the lowest id.
-    pub(super) fn trims(&self, alive_for: Duration) -> Option<NodeId> {
-        let alive = |(_, node): &(&NodeId, &Node)| node.is_within(alive_for);
-        self.nodes.iter().find(alive).map(|(id, _)| *id)
+    /// Whether it is the turn of `own` to trim: no node with a lower id is alive.
+    pub(super) fn is_turn_of(&self, own: NodeId, alive_for: Duration) -> bool {
+        let mut lower = self.nodes.range(..own);
+        !lower.any(|(_, node)| node.is_within(alive_for))
     }
 
-    /// The last place that no node needs any longer, `None` while there is no node. Nodes that were
-    /// not seen for `absent_for` are not asked.
-    pub(super) fn unneeded(&self, absent_for: Duration) -> Option<u64> {
-        let nodes = self.nodes.values().filter(|it| it.is_within(absent_for));
-        let synced = nodes.map(|it| {
-            let reported = it
-                .report
-                .as_ref()
-                .map_or(0, |it| it.standing().synced_place);
-            reported.max(it.registration.from)
-        });
+    /// The last place that neither a hold needs any longer nor a node seen within `absent_for`, but
+    /// for `own`, which knows better itself. `None` if there are no such.
+    pub(super) fn unneeded(&self, own: NodeId, absent_for: Duration) -> Option<u64> {
+        let others = self.nodes.iter().filter(|it| *it.0 != own);
+        let nodes = others.filter(|it| it.1.is_within(absent_for));
+        let synced = nodes.map(|it| it.1.synced());
         let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
         let held = self.holds.values().filter(counts).map(|it| it.hold.place);
-        // Holds alone say nothing about what nodes need.
-        synced.min().map(|it| held.min().unwrap_or(it).min(it))
+        synced.chain(held).min()
     }
 
     /// Positions at which nodes reported different states, ascending.
@@ -226,6 +236,17 @@ impl Node {
         !self.registration.removed && self.seen.is_some_and(|it| it.elapsed() < time)
     }
 
+    /// The place that it will not need records before.
+    fn synced(&self) -> u64 {
+        let from = self.registration.from;
+        match &self.report {
+            Some(it) if it.epoch == self.registration.epoch => it.standing().synced_place,
+            // It may have gone back since, or not synced all that it has executed.
+            Some(it) => it.standing().synced_place.min(from),
+            None => from,
+        }
+    }
+
     /// Takes a report that came at `now_us`, or at an unknown time.
     fn take_report(&mut self, report: Report, now_us: Option<u64>) {
         let epoch = self.report.as_ref().map_or(0, |it| it.epoch);
@@ -246,5 +267,107 @@ impl Node {
             self.clock_offset_us = i64::try_from(offset).ok();
         }
         self.report = Some(report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::values::{ReportedDigest, encode};
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn id(number: u8) -> NodeId {
+        NodeId([number; 16])
+    }
+
+    /// A node that registered once, from place 10.
+    fn register(members: &mut Members, number: u8, epoch: u64) {
+        let mut registration = Registration::new(&NodeAbout::default());
+        registration.epoch = epoch;
+        registration.from = 10;
+        let value = encode(&registration);
+        observe(members, Key::Node(id(number)), &value);
+    }
+
+    /// A report with a synced place and a digest.
+    fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
+        let standing = Standing {
+            synced_place: 100 * u64::from(number),
+            ..Standing::default()
+        };
+        let mut report = Report::new(&standing, epoch, 5);
+        report.digests.push(ReportedDigest::new(1_024, digest));
+        observe(members, Key::Position(id(number)), &encode(&report));
+    }
+
+    fn observe(members: &mut Members, key: Key, value: &[u8]) {
+        let known = members.nodes.values();
+        let last = known.map(|it| it.registered_at.max(it.reported_at)).max();
+        members.observe(&Observed {
+            key,
+            value,
+            revision: last.unwrap_or(0) + 1,
+            now_us: Some(3),
+        });
+    }
+
+    #[test]
+    fn a_node_that_registered_again_counts_from_where_it_began() {
+        let mut members = Members::default();
+        assert_eq!(members.unneeded(id(9), SOON), None);
+        register(&mut members, 1, 1);
+        assert_eq!(members.unneeded(id(9), SOON), Some(10));
+        // It knows better itself.
+        assert_eq!(members.unneeded(id(1), SOON), None);
+        report(&mut members, 1, 1, 7);
+        assert_eq!(members.unneeded(id(9), SOON), Some(100));
+        register(&mut members, 1, 2);
+        assert_eq!(members.unneeded(id(9), SOON), Some(10));
+        report(&mut members, 1, 2, 7);
+        assert_eq!(members.unneeded(id(9), SOON), Some(100));
+        assert_eq!(members.unneeded(id(9), Duration::ZERO), None);
+        assert_eq!(members.view(SOON).members[0].clock_offset_us, Some(2));
+    }
+
+    #[test]
+    fn the_lowest_node_alive_trims() {
+        let mut members = Members::default();
+        register(&mut members, 2, 1);
+        register(&mut members, 3, 1);
+        let turn = |number, alive_for| members.is_turn_of(id(number), alive_for);
+        assert!(turn(1, SOON) && turn(2, SOON) && !turn(3, SOON));
+        assert!(turn(3, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_state_taken_from_another_node_is_compared_anew() {
+        let mut members = Members::default();
+        for (number, digest) in [(1, 7), (2, 7), (3, 8)] {
+            register(&mut members, number, 1);
+            report(&mut members, number, 1, digest);
+        }
+        let differences = members.differences();
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0].position, 1_024);
+        let digests: Vec<_> = differences[0].digests.iter().map(|it| it.digest).collect();
+        assert_eq!(digests, [7, 7, 8]);
+        register(&mut members, 3, 2);
+        report(&mut members, 3, 2, 7);
+        assert_eq!(members.differences(), []);
+    }
+
+    #[test]
+    fn an_older_value_changes_nothing() {
+        let mut members = Members::default();
+        register(&mut members, 1, 2);
+        let before = members.view(SOON);
+        members.observe(&Observed {
+            key: Key::Node(id(1)),
+            value: &encode(&Registration::default()),
+            revision: 1,
+            now_us: None,
+        });
+        assert_eq!(members.view(SOON), before);
     }
 }

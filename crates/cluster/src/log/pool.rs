@@ -3,33 +3,25 @@
 //! A member is used only after it has shown, by an answer that needs a majority, that it holds this
 //! cluster's log up to the place that this node has reached.
 
-use super::probe::{self, Refusal};
 use super::settings::{EtcdLogSettings, LogTls, OpenFailure};
-use super::state::{Reason, Shared};
 use etcd_client::{Certificate, Client, ConnectOptions, Error, Identity, KvClient, TlsOptions};
 use replica::commit_log::Unreachable;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 /// Longest message that is accepted from etcd.
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// Time between two looks whether a nearer member works again.
-const NEARER: Duration = Duration::from_secs(10);
-/// Time for which a member that was given up is not returned to because it is nearer.
-const GIVEN_UP: Duration = Duration::from_secs(30);
-
 /// Members of etcd, and the one in use.
 pub(super) struct Pool {
     endpoints: Vec<String>,
     options: ConnectOptions,
-    current: watch::Sender<Option<Connected>>,
+    pub(super) current: watch::Sender<Option<Connected>>,
     /// Number of the last connection.
     connections: AtomicU64,
-    /// The member after which the next search begins.
-    after: AtomicUsize,
-    opening: watch::Sender<Opening>,
+    /// The member with which the next search begins.
+    pub(super) after: AtomicUsize,
+    pub(super) opening: watch::Sender<Opening>,
 }
 
 /// How far the first search for a member is.
@@ -85,7 +77,7 @@ impl Pool {
             return Err(OpenFailure::Settings(text));
         }
         let mut options = ConnectOptions::new()
-            .with_connect_timeout(settings.attempt_timeout)
+            .with_connect_timeout(settings.attempt_timeout * 3)
             .with_keep_alive(Duration::from_secs(10), settings.attempt_timeout * 3)
             .with_require_leader(true);
         if let Some(tls) = &settings.tls {
@@ -119,6 +111,16 @@ impl Pool {
         Client::connect([self.url(index)], Some(self.options.clone())).await
     }
 
+    /// A connection to a member that works.
+    pub(super) fn connection(&self, index: usize, client: Client) -> Connected {
+        Connected {
+            number: self.connections.fetch_add(1, Ordering::Relaxed) + 1,
+            index,
+            url: self.url(index).to_owned(),
+            client,
+        }
+    }
+
     /// How far the first search is.
     pub(super) fn opening(&self) -> watch::Receiver<Opening> {
         self.opening.subscribe()
@@ -147,6 +149,11 @@ impl Pool {
         connected.map_err(|_| Unreachable(format!("no member of etcd answered within {wait:?}")))
     }
 
+    /// URL of the member in use, `None` while there is none.
+    pub(super) fn endpoint(&self) -> Option<String> {
+        self.current.borrow().as_ref().map(|it| it.url.clone())
+    }
+
     /// Whether this is still the member in use.
     pub(super) fn is_current(&self, number: u64) -> bool {
         let current = self.current.borrow();
@@ -166,106 +173,13 @@ impl Pool {
         });
         if dropped {
             self.after.store(connected.index + 1, Ordering::Release);
-            tracing::warn!(url = connected.url, why, "looks for another member of etcd");
+            tracing::debug!(url = connected.url, why, "looks for another member of etcd");
         }
     }
 }
 
-/// Keeps a member connected as long as the log is open.
-pub(super) async fn keep(shared: &Shared) {
-    let pool = &shared.pool;
-    let mut given_up = vec![None; pool.len()];
-    let mut current = pool.current.subscribe();
-    loop {
-        let Some(connected) = search(shared).await else {
-            return;
-        };
-        let index = connected.index;
-        tracing::debug!(url = connected.url, "uses this member of etcd");
-        pool.current.send_replace(Some(connected));
-        pool.opening.send_replace(Opening::Tried);
-        shared.set(Reason::Unreachable, None);
-        let moved = loop {
-            let lost = current.wait_for(Option::is_none);
-            if tokio::time::timeout(NEARER, lost).await.is_ok() {
-                break false;
-            }
-            if nearer(shared, index, &given_up).await {
-                break true;
-            }
-        };
-        if !moved {
-            given_up[index] = Some(Instant::now());
-        }
-    }
-}
-
-/// Moves to a nearer member if one works; tells whether it did.
-async fn nearer(shared: &Shared, index: usize, given_up: &[Option<Instant>]) -> bool {
-    let recently = |it: &Option<Instant>| it.is_some_and(|at| at.elapsed() < GIVEN_UP);
-    for (candidate, given_up) in given_up.iter().enumerate().take(index) {
-        if !recently(given_up) && probe::probe(shared, candidate).await.is_ok() {
-            shared.pool.after.store(candidate, Ordering::Release);
-            shared.pool.current.send_replace(None);
-            return true;
-        }
-    }
-    false
-}
-
-/// Asks one member after the other until one works; `None` if the log cannot be followed.
-async fn search(shared: &Shared) -> Option<Connected> {
-    let pool = &shared.pool;
-    let mut pause = Backoff::new();
-    loop {
-        let after = pool.after.load(Ordering::Acquire);
-        let mut troubles = Vec::new();
-        for step in 0..pool.len() {
-            let index = (after + step) % pool.len();
-            match probe::probe(shared, index).await {
-                Ok(client) => {
-                    return Some(Connected {
-                        number: pool.connections.fetch_add(1, Ordering::Relaxed) + 1,
-                        index,
-                        url: pool.url(index).to_owned(),
-                        client,
-                    });
-                }
-                Err(Refusal::Trouble(trouble)) => {
-                    troubles.push(format!("{}: {trouble}", pool.url(index)));
-                }
-                Err(Refusal::Old(found)) => {
-                    let endpoint = pool.url(index).to_owned();
-                    troubles.push(format!("{endpoint} runs etcd {found}, older than 3.6"));
-                    pool.opening.send_if_modified(|it| {
-                        let first = *it == Opening::Trying;
-                        if first {
-                            *it = Opening::Old { endpoint, found };
-                        }
-                        first
-                    });
-                }
-                Err(Refusal::Failure(failure)) => {
-                    shared.fail(failure);
-                    pool.opening.send_replace(Opening::Tried);
-                    return None;
-                }
-            }
-        }
-        let text = format!("etcd cannot be reached: {}", troubles.join("; "));
-        shared.set(Reason::Unreachable, Some(text));
-        pool.opening.send_if_modified(|it| {
-            let first = *it == Opening::Trying;
-            if first {
-                *it = Opening::Tried;
-            }
-            first
-        });
-        pause.wait().await;
-    }
-}
-
-/// Pauses between attempts, each twice as long as the one before, up to a second.
+/// Pauses between attempts, each twice as long as the one before, up to a quarter of a
+/// second.
 pub(super) struct Backoff {
     next: Duration,
 }
@@ -281,7 +195,7 @@ impl Backoff {
     /// Waits for the next pause.
     pub(super) async fn wait(&mut self) {
         tokio::time::sleep(self.next).await;
-        self.next = (self.next * 2).min(Duration::from_secs(1));
+        self.next = (self.next * 2).min(Duration::from_millis(250));
     }
 }
 

@@ -44,7 +44,8 @@ impl From<Error> for Refusal {
 pub(super) async fn probe(shared: &Shared, index: usize) -> Result<Client, Refusal> {
     let client = shared.pool.dial(index).await?;
     let wait = shared.settings.attempt_timeout;
-    version(&client, wait).await?;
+    // A connection with certificates takes three round trips more.
+    version(&client, wait * 3).await?;
     // Taken before the question: the answer cannot be older.
     let reached = shared.reached.load(Ordering::Acquire);
     let mut kv = keys_of(&client);

@@ -70,17 +70,11 @@ impl Queue {
         }
     }
 
-    /// Lets all further calls of `next` fail, once the events are taken. Tells whether this is the
-    /// first failure: only that one counts.
-    pub(super) fn fail(&self, failure: LogFailure) -> bool {
-        let mut waiting = self.lock();
-        let first = waiting.failure.is_none();
-        if first {
-            waiting.failure = Some(failure);
-        }
-        drop(waiting);
+    /// Lets all further calls of `next` fail, once the events are taken. Of several failures the
+    /// first counts.
+    pub(super) fn fail(&self, failure: LogFailure) {
+        self.lock().failure.get_or_insert(failure);
         self.came.notify_all();
-        first
     }
 
     /// The failure, `None` while there is none.

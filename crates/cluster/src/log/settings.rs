@@ -22,14 +22,19 @@ pub struct EtcdLogSettings {
     pub from: u64,
     /// Number of lanes, at least 1: bundles in flight at the same time.
     pub lanes: u8,
-    /// Time for one attempt to append, and for each other question. Two of an append's attempts must
-    /// fail before another member is asked.
+    /// Time for the first attempts to append, and for each other question: several round trips. Two
+    /// of an append's attempts must fail before another member is asked. While etcd elects a
+    /// leader, appends that came to it before are lost, so that the time is part of the longest
+    /// pause.
     pub attempt_timeout: Duration,
     /// Time after which a bundle that could never be sent is refused.
     pub write_timeout: Duration,
     /// Bytes of events that wait for [`next`](replica::commit_log::CommitLog::next) before reading
     /// pauses.
     pub waiting_bytes_max: usize,
+    /// Time between two reports of this node's place to the others. New digests are reported within
+    /// a fifth of it.
+    pub report_every: Duration,
     /// When etcd's history is trimmed, and when it is full.
     pub trimming: Trimming,
     /// Time and random identifiers.
@@ -76,8 +81,8 @@ pub struct Trimming {
     /// A registered node that does not run holds records back for this time, as far as
     /// `retention_bytes` allows, so that a restart needs no copy of another node's state.
     pub absent_for: Duration,
-    /// Quota of etcd's database in bytes, for members that do not tell theirs. No bundle is appended
-    /// above 60 percent of it.
+    /// Quota of etcd's database in bytes, for members that do not tell theirs. No bundle is
+    /// appended above 60 percent of it.
     pub quota_bytes: u64,
 }
 
@@ -105,9 +110,10 @@ impl EtcdLogSettings {
             about: NodeAbout::default(),
             from: 0,
             lanes: 1,
-            attempt_timeout: Duration::from_secs(1),
+            attempt_timeout: Duration::from_millis(500),
             write_timeout: Duration::from_secs(10),
             waiting_bytes_max: 64 << 20,
+            report_every: Duration::from_secs(5),
             trimming: Trimming::default(),
             clock: Arc::new(replica::SystemClock),
         }

@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::lanes::Lanes;
-use super::members::{DIGESTS_MAX, Members};
+use super::members::{DIGESTS_MAX, Database, Members};
 use super::pool::Pool;
 use super::queue::Queue;
 use super::settings::{EtcdLogSettings, OpenFailure};
@@ -32,6 +32,8 @@ pub(super) struct Shared {
     trouble: Mutex<Trouble>,
     /// Place of the registration that took the right to append away, `None` while it is ours.
     fenced_at: Mutex<Option<u64>>,
+    /// How full etcd was when it was last asked.
+    pub(super) database: Mutex<Option<Database>>,
     /// Bytes of the log, for trimming.
     pub(super) volume: Mutex<Volume>,
     /// The last place that the reader has dealt with.
@@ -87,8 +89,8 @@ struct Trouble {
     unreachable: Option<String>,
     unregistered: Option<String>,
     busy: Option<String>,
-    /// What was last logged.
-    told: Option<String>,
+    /// Which of them was last logged, counted in this order.
+    told: Option<usize>,
 }
 
 /// A reason why nothing can be appended.
@@ -126,6 +128,7 @@ impl Shared {
             reported: Notify::new(),
             trouble: Mutex::default(),
             fenced_at: Mutex::new(None),
+            database: Mutex::new(None),
             volume: Mutex::default(),
             reached: AtomicU64::new(settings.from),
             head: AtomicU64::new(settings.from),
@@ -181,12 +184,12 @@ impl Shared {
 
     /// This node cannot follow the log any longer.
     pub(super) fn fail(&self, failure: LogFailure) {
-        let text = failure.to_string();
-        if self.queue.fail(failure) {
-            let mut trouble = lock(&self.trouble);
-            trouble.failed = Some(text);
-            trouble.tell();
-        }
+        // Told before it can be noticed: who sees the failure finds the reason here.
+        let mut trouble = lock(&self.trouble);
+        trouble.failed.get_or_insert_with(|| failure.to_string());
+        trouble.tell();
+        drop(trouble);
+        self.queue.fail(failure);
     }
 
     /// Another process registered as this node at this place, with this text about it: nothing is
@@ -252,25 +255,29 @@ impl Shared {
 }
 
 impl Trouble {
-    /// The reason to tell.
-    fn first(&self) -> Option<String> {
-        let reasons = [
+    /// The reasons, the one to tell first.
+    fn reasons(&self) -> [&Option<String>; 5] {
+        [
             &self.failed,
             &self.fenced,
             &self.unreachable,
             &self.unregistered,
             &self.busy,
-        ];
-        reasons.into_iter().flatten().next().cloned()
+        ]
     }
 
-    /// Logs the reason if it is another one than before.
+    /// The reason to tell.
+    fn first(&self) -> Option<String> {
+        self.reasons().into_iter().flatten().next().cloned()
+    }
+
+    /// Logs the reason if it is of another kind than before: texts change with each attempt.
     fn tell(&mut self) {
-        let now = self.first();
+        let now = self.reasons().into_iter().position(Option::is_some);
         if now == self.told {
             return;
         }
-        match &now {
+        match self.first() {
             Some(trouble) => tracing::warn!(%trouble, "nothing can be appended to the commit log"),
             None => tracing::info!("the commit log takes writes"),
         }

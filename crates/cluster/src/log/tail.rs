@@ -1,21 +1,21 @@
 //! The reader of the log: everything from the place that this node has executed, in order, without
 //! gaps.
 //!
-//! Each revision of etcd is one change of one key. A revision that a watch leaves out is one of keys
-//! outside of this cluster's prefix, or an event that etcd has lost; a read of the prefix as it was
-//! tells which, since it does not pass through the watch: it finds the lost change, or no key that
-//! was set in the missing revisions. Foreign revisions are passed over. Behind all this each lane's
-//! records are counted, so that a lost record would still be noticed at the lane's next one.
+//! Each revision of etcd is one change of one key. A revision that a watch leaves out is one of
+//! keys outside of this cluster's prefix, or an event that etcd has lost. A read of the prefix as
+//! it was tells which, since it does not pass through the watch: it finds the lost change, or no
+//! key that was set in the missing revisions. Foreign revisions are passed over. Behind all this
+//! each lane's records are counted, so that a lost record would still be noticed at the lane's next
+//! one.
 
 use super::catch_up;
 use super::intake::Intake;
-use super::keys::Key;
 use super::members::Observed;
 use super::pool::{Backoff, Connected, keys_of};
 use super::probe::{describe, within};
 use super::state::{Shared, lock, place, revision};
 use super::watch;
-use etcd_client::{Client, Error, GetOptions, KvClient};
+use etcd_client::{Client, Error, GetOptions, KvClient, Txn, TxnOp, TxnOpResponse};
 use replica::commit_log::LogFailure;
 use std::time::Duration;
 
@@ -140,18 +140,20 @@ async fn prime(shared: &Shared, kv: &mut KvClient, intake: &mut Intake) -> Resul
 /// Reads what is known of all nodes: registrations and reports may be older than the place from
 /// which the log is followed.
 async fn observe_all(shared: &Shared, kv: &mut KvClient) -> Result<(), Stop> {
-    let wait = shared.settings.attempt_timeout;
-    for name in ["node/", "pos/", "hold/", "floor", "fmt"] {
+    let names = ["node/", "pos/", "hold/", "floor", "fmt"];
+    let question = names.map(|name| {
         let options = GetOptions::new().with_prefix();
-        let question = kv.get(shared.keys.named(name), Some(options));
-        let answer = within(wait, question).await?;
-        let mut members = lock(&shared.members);
+        TxnOp::get(shared.keys.named(name), Some(options))
+    });
+    let question = kv.txn(Txn::new().and_then(question));
+    let answer = within(shared.settings.attempt_timeout, question).await?;
+    let mut members = lock(&shared.members);
+    for answer in answer.op_responses() {
+        let TxnOpResponse::Get(answer) = answer else {
+            continue;
+        };
         for found in answer.kvs() {
-            let Some(key) = shared.keys.parse(found.key()) else {
-                continue;
-            };
-            // Lanes are read by their history alone.
-            if !matches!(key, Key::Lane { .. }) {
+            if let Some(key) = shared.keys.parse(found.key()) {
                 members.observe(&Observed {
                     key,
                     value: found.value(),

@@ -1,6 +1,7 @@
 //! The values of all keys but the lanes': JSON, so that an operator can read them with `etcdctl`.
 //!
-//! Unknown members are ignored, missing ones take defaults: programs of different versions share them.
+//! Unknown members are ignored, missing ones take defaults: programs of different versions share
+//! them.
 
 use super::settings::NodeAbout;
 use replica::commit_log::Standing;

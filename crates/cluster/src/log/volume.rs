@@ -12,6 +12,10 @@ pub(super) struct Volume {
     total: u64,
     /// Places with the bytes read up to them, ascending.
     marks: VecDeque<Mark>,
+    /// Place of the last record.
+    last: u64,
+    /// Place up to which the log was last trimmed.
+    floor: u64,
     /// Bytes read when the log was last trimmed.
     trimmed: u64,
 }
@@ -24,6 +28,7 @@ struct Mark {
 impl Volume {
     /// Counts a record.
     pub(super) fn add(&mut self, place: u64, bytes: usize) {
+        self.last = place;
         self.total += bytes as u64;
         let last = self.marks.back().map_or(0, |it| it.total);
         if self.total - last >= MARK_BYTES {
@@ -43,9 +48,27 @@ impl Volume {
         self.total - self.trimmed
     }
 
-    /// The log was trimmed up to this place.
-    pub(super) fn trimmed(&mut self, floor: u64) {
-        self.trimmed = self.total;
+    /// Place of the last record read, 0 for none.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Bytes read so far.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Another node has trimmed the log up to this place.
+    pub(super) fn trimmed_by_another(&mut self, floor: u64) {
+        if floor > self.floor {
+            self.trimmed(floor, self.total);
+        }
+    }
+
+    /// The log was trimmed up to this place, when so many bytes had been read.
+    pub(super) fn trimmed(&mut self, floor: u64, total: u64) {
+        self.floor = floor;
+        self.trimmed = total;
         while self.marks.front().is_some_and(|it| it.place < floor) {
             self.marks.pop_front();
         }
@@ -68,7 +91,7 @@ mod tests {
         assert_eq!(volume.place_before(0), 100);
         assert_eq!(volume.place_before(1 << 30), 0);
         assert_eq!(volume.since_trim(), 50 << 20);
-        volume.trimmed(80);
+        volume.trimmed(80, volume.total());
         assert_eq!(volume.since_trim(), 0);
         assert_eq!(volume.place_before(10 << 20), 80);
         assert_eq!(volume.place_before(11 << 20), 0);

@@ -15,6 +15,8 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_secs(3);
 /// The same while the log is known to be longer.
 const QUIET_BEHIND: Duration = Duration::from_millis(200);
+/// Revisions behind the end from which on a watch that had to pause is left for single reads.
+const FAR: u64 = 256;
 /// Time for which a member may stay behind the log's known end.
 const BEHIND: Duration = Duration::from_secs(3);
 
@@ -73,15 +75,20 @@ async fn watch(
         behind: None,
     };
     loop {
-        if shared.queue.room().await {
-            // The log went on in the meantime, perhaps far.
+        let waited = shared.queue.room().await;
+        if waited && shared.head() > intake.last.saturating_add(FAR) {
             return Err(Stop::Behind);
+        }
+        if waited {
+            watch.go_on();
         }
         if !shared.pool.is_current(connected.number) {
             return Err(Stop::Behind);
         }
         let grown = shared.grown.notified();
         tokio::select! {
+            // What has come is dealt with before anybody is blamed for silence.
+            biased;
             response = responses.message() => match response {
                 Ok(Some(response)) => watch.take(intake, &response).await?,
                 Ok(None) => return Err(Stop::Trouble("the watch ended".to_owned())),
@@ -104,6 +111,15 @@ impl Watch<'_> {
         }
     }
 
+    /// Begins to wait anew: it was this node that paused.
+    fn go_on(&mut self) {
+        let now = Instant::now();
+        self.heard = now;
+        if let Some(asked) = &mut self.asked {
+            asked.at = now;
+        }
+    }
+
     /// Asks for progress, unless the answer to the last question is overdue.
     async fn ask(&mut self) -> Result<(), Stop> {
         if self.asked.is_some() {
@@ -121,6 +137,7 @@ impl Watch<'_> {
         self.heard = Instant::now();
         let asked = self.asked.take();
         let revision = response.header().map_or(0, |it| place(it.revision()));
+        self.shared.saw_head(revision);
         if response.canceled() || response.compact_revision() > 0 {
             let floor = place(response.compact_revision()).saturating_sub(1);
             if floor > intake.last {
@@ -155,7 +172,9 @@ impl Watch<'_> {
                 continue;
             }
             catch_up::missing(self.shared, &self.kv, intake, at - 1).await?;
-            self.shared.queue.room().await;
+            if self.shared.queue.room().await {
+                self.go_on();
+            }
             intake.take(self.shared, found).map_err(Stop::Damaged)?;
         }
         Ok(())

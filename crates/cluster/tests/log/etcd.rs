@@ -1,5 +1,7 @@
 //! A real etcd on loopback, in a folder of its own.
 
+use super::certificates::Certificates;
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,32 +10,85 @@ use std::time::{Duration, Instant};
 /// Time for anything that a test waits for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running etcd with one member.
+/// A running member of etcd.
 pub(crate) struct Etcd {
     folder: tempfile::TempDir,
     child: Option<Child>,
+    name: String,
+    scheme: &'static str,
     client_port: u16,
     peer_port: u16,
+    /// All members with their URLs for each other.
+    members: String,
     flags: Vec<String>,
 }
 
 impl Etcd {
-    /// Starts one with more flags than the usual.
+    /// Starts one that is alone, with more flags than the usual.
     pub(crate) fn start(flags: &[&str]) -> Etcd {
-        let mut etcd = Etcd {
-            folder: tempfile::tempdir().unwrap(),
-            child: None,
-            client_port: free_port(),
-            peer_port: free_port(),
-            flags: flags.iter().map(|it| (*it).to_owned()).collect(),
-        };
+        let mut etcd = Etcd::new("m");
+        etcd.members = etcd.member();
+        etcd.flags = flags.iter().map(|it| (*it).to_owned()).collect();
         etcd.run();
         etcd
     }
 
+    /// Starts three members of one cluster.
+    pub(crate) fn three() -> [Etcd; 3] {
+        let mut all = ["a", "b", "c"].map(Etcd::new);
+        let members = all.each_ref().map(Etcd::member).join(",");
+        for etcd in &mut all {
+            etcd.members.clone_from(&members);
+            let times = ["--heartbeat-interval", "100", "--election-timeout", "1000"];
+            etcd.flags = times.map(str::to_owned).into();
+            etcd.run();
+        }
+        all
+    }
+
+    /// Starts one that is alone and wants certificates of its clients.
+    pub(crate) fn secure(certificates: &Certificates) -> Etcd {
+        let mut etcd = Etcd::new("m");
+        etcd.members = etcd.member();
+        etcd.scheme = "https";
+        let files = [
+            ("--trusted-ca-file", "ca.pem", &certificates.authority),
+            ("--cert-file", "cert.pem", &certificates.server.certificate),
+            ("--key-file", "key.pem", &certificates.server.key),
+        ];
+        for (flag, name, text) in files {
+            let path = etcd.folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            etcd.flags.push(flag.to_owned());
+            etcd.flags.push(path.display().to_string());
+        }
+        etcd.flags.push("--client-cert-auth".to_owned());
+        etcd.run();
+        etcd
+    }
+
+    /// One that does not run yet.
+    fn new(name: &str) -> Etcd {
+        Etcd {
+            folder: tempfile::tempdir().unwrap(),
+            child: None,
+            name: name.to_owned(),
+            scheme: "http",
+            client_port: free_port(),
+            peer_port: free_port(),
+            members: String::new(),
+            flags: Vec::new(),
+        }
+    }
+
+    /// Its name and its URL for other members.
+    fn member(&self) -> String {
+        format!("{}=http://127.0.0.1:{}", self.name, self.peer_port)
+    }
+
     /// URL for clients.
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.client_port)
+        format!("{}://127.0.0.1:{}", self.scheme, self.client_port)
     }
 
     /// Port for clients.
@@ -41,12 +96,28 @@ impl Etcd {
         self.client_port
     }
 
+    /// Stops its process from running, or lets it go on.
+    pub(crate) fn pause(&self, paused: bool) {
+        let child = self.child.as_ref().expect("etcd runs");
+        let signal = if paused { Signal::STOP } else { Signal::CONT };
+        kill_process(Pid::from_child(child), signal).unwrap();
+    }
+
+    /// Whether it leads the members.
+    pub(crate) fn is_leader(&self) -> bool {
+        self.with(async |client| {
+            let status = client.maintenance_client().status().await;
+            let member = |it: &etcd_client::StatusResponse| Some(it.header()?.member_id());
+            status.is_ok_and(|it| member(&it) == Some(it.leader()))
+        })
+    }
+
     /// Starts it, or starts it again in the same folder.
     pub(crate) fn run(&mut self) {
         assert!(self.child.is_none(), "etcd runs already");
         let peer = format!("http://127.0.0.1:{}", self.peer_port);
         let child = Command::new(program())
-            .args(["--name", "m", "--log-level", "error"])
+            .args(["--name", &self.name, "--log-level", "error"])
             .args(["--auto-compaction-retention", "0"])
             .arg("--data-dir")
             .arg(self.folder.path().join("data"))
@@ -54,7 +125,7 @@ impl Etcd {
             .args(["--advertise-client-urls", &self.url()])
             .args(["--listen-peer-urls", &peer])
             .args(["--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("m={peer}")])
+            .args(["--initial-cluster", &self.members])
             .args(["--max-request-bytes", "2097152"])
             .args(&self.flags)
             .stdout(Stdio::null())
