@@ -7,8 +7,10 @@
 
 pub mod address;
 pub mod authority;
-mod external;
+mod command;
+pub mod external;
 pub mod identity;
+mod ids;
 pub mod init;
 pub mod join;
 pub mod overview;
