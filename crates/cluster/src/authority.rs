@@ -6,7 +6,7 @@
 //! - a node's certificate serves as server's and as client's, towards nodes and towards etcd.
 
 use crate::address::Address;
-use crate::identity::ClusterId;
+use crate::ids::ClusterId;
 use crate::trouble::Trouble;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,

@@ -1,11 +1,11 @@
 //! The etcd that an operator runs: whether it can be reached, and is new enough.
 
-use crate::init::OperatorsEtcd;
-use crate::join::runtime;
+use crate::command::runtime;
+use crate::identity::{Etcd, ExternalEtcd};
 use crate::trouble::Trouble;
 use etcd_client::{Certificate, Client, ConnectOptions, Identity, TlsOptions};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The oldest version whose features are enough.
@@ -17,6 +17,26 @@ const WAIT: Duration = Duration::from_secs(10);
 struct Version {
     major: u64,
     minor: u64,
+}
+
+/// File of the authority of an operator's etcd, in the folder `cluster`.
+pub const ETCD_CA_FILE: &str = "etcd-ca.pem";
+/// File of the certificate to present to an operator's etcd.
+pub const ETCD_FILE: &str = "etcd.pem";
+/// File of the private key to that certificate.
+pub const ETCD_KEY_FILE: &str = "etcd.key";
+
+/// An etcd that an operator runs, as it is told.
+#[derive(Debug, Clone)]
+pub struct OperatorsEtcd {
+    /// URLs at which its members serve clients.
+    pub urls: Vec<String>,
+    /// File of the authority of its members' certificates, PEM.
+    pub ca: PathBuf,
+    /// File of the certificate to present, PEM.
+    pub certificate: PathBuf,
+    /// File of its private key, PEM.
+    pub key: PathBuf,
 }
 
 /// Asks each member for its version, and refuses those that are too old.
@@ -35,7 +55,7 @@ pub fn require_version(etcd: &OperatorsEtcd) -> Result<(), Trouble> {
     for url in &etcd.urls {
         if !url.starts_with("https://") {
             return Err(Trouble::Refused(format!(
-                "--etcd {url}: expected https://HOST:PORT, because the log has password hashes in it"
+                "--etcd {url}: expected https://HOST:PORT: the log has password hashes in it"
             )));
         }
         let options = ConnectOptions::new()
@@ -49,6 +69,16 @@ pub fn require_version(etcd: &OperatorsEtcd) -> Result<(), Trouble> {
         require_new_enough(url, &asked.map_err(|why| Trouble::unreachable(url, why))?)?;
     }
     Ok(())
+}
+
+/// An operator's etcd whose files are in the folder `cluster`.
+pub(crate) fn in_folder(urls: Vec<String>) -> Etcd {
+    Etcd::External(ExternalEtcd {
+        urls,
+        ca: ETCD_CA_FILE.into(),
+        certificate: ETCD_FILE.into(),
+        key: ETCD_KEY_FILE.into(),
+    })
 }
 
 async fn ask(url: &str, options: ConnectOptions) -> Result<String, String> {

@@ -2,9 +2,10 @@
 
 use crate::address::Address;
 use crate::authority::Authority;
-use crate::external;
+use crate::command::now;
+use crate::external::{self, ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, OperatorsEtcd, in_folder};
 use crate::identity::{ClusterId, Founding, Identity, Membership, VERSION};
-use crate::join::{ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, external_etcd, now};
+
 use crate::token::{Outstanding, Token};
 use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
@@ -21,19 +22,6 @@ pub struct InitOptions {
     pub address: Address,
     /// The etcd to use; `None` if the nodes run one themselves.
     pub etcd: Option<OperatorsEtcd>,
-}
-
-/// An etcd that an operator runs, as it is told.
-#[derive(Debug, Clone)]
-pub struct OperatorsEtcd {
-    /// URLs at which its members serve clients.
-    pub urls: Vec<String>,
-    /// File of the authority of its members' certificates, PEM.
-    pub ca: PathBuf,
-    /// File of the certificate to present, PEM.
-    pub certificate: PathBuf,
-    /// File of its private key, PEM.
-    pub key: PathBuf,
 }
 
 /// Makes the identity of the first node of a new cluster. `mark` is called with the cluster and its
@@ -64,7 +52,7 @@ pub fn found(
                 files.push((name, text));
             }
             external::require_version(etcd)?;
-            external_etcd(etcd.urls.clone())
+            in_folder(etcd.urls.clone())
         }
     };
     let generation = 1;

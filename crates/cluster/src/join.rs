@@ -8,9 +8,9 @@
 
 use crate::address::{Address, PORT};
 use crate::authority::Authority;
-use crate::identity::{
-    Etcd, ExternalEtcd, FOLDER, Founding, Identity, Member, Membership, VERSION,
-};
+use crate::command::{now, runtime};
+use crate::external::{ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, in_folder};
+use crate::identity::{FOLDER, Founding, Identity, Member, Membership, VERSION};
 use crate::peer::{JoinAnswer, JoinEtcd, JoinRequest, Offer, PeerClient};
 use crate::snapshot::{self, Watch};
 use crate::token::Token;
@@ -26,13 +26,6 @@ use std::time::Duration;
 const DATA: &str = "data";
 /// What an interrupted call leaves before there is an identity.
 const REMAINS: &[&str] = &["cluster.partial"];
-
-/// File of the authority of an operator's etcd, in the folder `cluster`.
-pub const ETCD_CA_FILE: &str = "etcd-ca.pem";
-/// File of the certificate to present to an operator's etcd.
-pub const ETCD_FILE: &str = "etcd.pem";
-/// File of the private key to that certificate.
-pub const ETCD_KEY_FILE: &str = "etcd.key";
 
 /// What an operator tells about a node that joins.
 #[derive(Debug, Clone)]
@@ -82,8 +75,8 @@ pub fn enter(options: &JoinOptions) -> Result<Identity, Trouble> {
 /// the other nodes that the identity knows.
 ///
 /// # Errors
-/// No node has a copy, there is too little room, or a file cannot be written. What was fetched stays
-/// for the next call.
+/// No node has a copy, there is too little room, or a file cannot be written. What was fetched
+/// stays for the next call.
 pub fn fill(dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
     let identity = Identity::load(dir)?.ok_or_else(|| {
         Trouble::Refused(format!(
@@ -187,7 +180,7 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
             files.push((ETCD_CA_FILE, ca));
             files.push((ETCD_FILE, certificate));
             files.push((ETCD_KEY_FILE, key));
-            external_etcd(urls)
+            in_folder(urls)
         }
     };
     let mut peers = answer.members;
@@ -207,27 +200,4 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
         now,
     };
     Identity::create(&options.dir, founding, || Ok(()))
-}
-
-/// An operator's etcd whose files are in the folder `cluster`.
-pub(crate) fn external_etcd(urls: Vec<String>) -> Etcd {
-    Etcd::External(ExternalEtcd {
-        urls,
-        ca: ETCD_CA_FILE.into(),
-        certificate: ETCD_FILE.into(),
-        key: ETCD_KEY_FILE.into(),
-    })
-}
-
-/// Time since 1970.
-pub(crate) fn now() -> Duration {
-    Duration::from_micros(SystemClock.now_us())
-}
-
-/// A runtime for one command.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Trouble> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.map_err(|error| Trouble::internal("starting a runtime", error))
 }

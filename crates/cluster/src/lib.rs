@@ -7,9 +7,11 @@
 
 pub mod address;
 pub mod authority;
+mod command;
 pub mod etcd;
-mod external;
+pub mod external;
 pub mod identity;
+mod ids;
 pub mod init;
 pub mod join;
 pub mod log;

@@ -1,7 +1,7 @@
 //! The state of all nodes of a cluster, as one of them is told by the others.
 
+use crate::command::{now, runtime};
 use crate::identity::{Identity, Member};
-use crate::join::{now, runtime};
 use crate::peer::{NodeStatus, PeerClient};
 use crate::trouble::Trouble;
 use std::collections::BTreeMap;

@@ -9,8 +9,9 @@ use crate::node_folder::data_folder;
 use crate::report::{Problem, note, say};
 use ::cluster::Trouble;
 use ::cluster::address::Address;
+use ::cluster::external::OperatorsEtcd;
 use ::cluster::identity::Identity;
-use ::cluster::init::{self, InitOptions, OperatorsEtcd};
+use ::cluster::init::{self, InitOptions};
 use std::path::Path;
 
 /// Carries an action out.

@@ -1,6 +1,6 @@
 //! Reading and writing the files of the folder `cluster`.
 
-use super::{Membership, VERSION};
+use super::membership::{Membership, VERSION};
 use crate::trouble::Trouble;
 use replica::partial::{Partial, sync};
 use std::fs;

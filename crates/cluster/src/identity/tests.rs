@@ -1,6 +1,8 @@
 //! Tests of the folder `cluster`.
 
 use super::*;
+use crate::address::Address;
+use replica::commit_log::NodeId;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 

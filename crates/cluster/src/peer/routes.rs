@@ -190,7 +190,8 @@ impl Answers {
             TokenRefused::Failed(error) => failed(error),
             refused => Refused::new(StatusCode::FORBIDDEN, refused),
         })?;
-        tracing::info!(node = %request.node, address = %request.address, "a node joins the cluster");
+        let (node, address) = (request.node, &request.address);
+        tracing::info!(%node, %address, "a node joins the cluster");
         Ok(JoinAnswer {
             ca: authority.pem().to_owned(),
             ca_key: authority.key_pem(),

@@ -37,8 +37,8 @@ pub struct Watch {
 /// exist. If a peer dies meanwhile, it and the others are tried for a minute after the last piece.
 ///
 /// # Errors
-/// No peer has a copy, there is too little room, or a file cannot be written. What was fetched stays
-/// for the next call.
+/// No peer has a copy, there is too little room, or a file cannot be written. What was fetched
+/// stays for the next call.
 pub async fn fetch(peers: &[PeerClient], data: &Path, watch: &Watch) -> Result<Offer, Trouble> {
     let local = Arc::new(Local::open(data)?);
     let writes = Arc::new(Semaphore::new(AT_A_TIME));

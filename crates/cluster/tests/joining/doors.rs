@@ -4,7 +4,8 @@ use crate::node::{Donor, Joiner, free_address};
 use cluster::identity::{Etcd, Identity};
 use cluster::peer::{NodeStatus, PeerClient};
 use cluster::token::{Outstanding, Token};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use replica::clock::{Clock, SystemClock};
+use std::time::Duration;
 
 fn refused(joiner: &Joiner) -> String {
     let before = joiner.names();
@@ -53,7 +54,7 @@ fn wrong_tokens_are_told_apart() {
     let said = refused(&Joiner::new(&donor, unknown));
     assert!(said.contains("has not given out the token"), "{said}");
 
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = Duration::from_micros(SystemClock.now_us());
     let mut late = Token::new(donor.token().fingerprint, now - Duration::from_secs(3_600));
     Outstanding::of(&donor.identity).add(&late, now).unwrap();
     let said = refused(&Joiner::new(&donor, late.clone()));
