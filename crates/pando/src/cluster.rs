@@ -2,7 +2,10 @@
 
 mod join;
 mod mark;
+mod node;
 mod status;
+
+pub use node::{Joined, Serving};
 
 use crate::cli::{ClusterAction, ClusterInit};
 use crate::node_folder::data_folder;

@@ -9,6 +9,7 @@ use crate::compact::{self, Compaction, Shown};
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::Follower;
 use crate::in_flight::InFlight;
+use crate::membership::{self, Membership};
 use crate::order::LocalOrder;
 use crate::orderer::Orderer;
 use crate::reclaiming::Sizes as ReclaimSizes;
@@ -24,6 +25,7 @@ use state::lanes::Lanes;
 use state::meta::META_TIME;
 use state::stop::{Failure, Refusal};
 use state::write::Write;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -129,6 +131,15 @@ impl Opened {
     pub fn place(&self) -> Result<u64, Failure> {
         let mut reader = self.store.reader()?;
         Ok(Lanes::load(&reader.snapshot()?)?.place)
+    }
+
+    /// The cluster that the database belongs to; `None` for that of a node alone.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn membership(&self) -> Result<Option<Membership>, Failure> {
+        let mut reader = self.store.reader()?;
+        membership::of(&reader.snapshot()?)
     }
 
     /// Starts the threads of the node.
@@ -260,6 +271,14 @@ impl<T: Send + 'static> Replica<T> {
     /// Whether a scrub is scheduled.
     pub fn scrubs(&self) -> bool {
         self.scrubber.is_on()
+    }
+
+    /// Writes a copy of the newest state without free pages, from the first byte to the last.
+    ///
+    /// # Errors
+    /// The store cannot be read, or nobody reads the copy any more.
+    pub fn copy_to(&self, output: BorrowedFd<'_>) -> Result<(), Failure> {
+        Ok(self.store.copy_to(output)?)
     }
 
     /// Size of the database file, free pages, readers and their snapshots.

@@ -93,6 +93,19 @@ pub async fn standing(url: &str, tls: &TlsFiles) -> Result<Standing, ClientError
     })
 }
 
+/// Like [`ready`], for a thread without a runtime.
+///
+/// # Errors
+/// The errors of [`ready`]; the system gives no runtime.
+pub fn wait_until_ready(member: &Member, patience: Duration) -> Result<Standing, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the first start of etcd: {error}"))?;
+    let waited = runtime.block_on(ready(member, patience));
+    waited.map_err(|error| error.to_string())
+}
+
 /// Waits until the member answers and follows a leader.
 ///
 /// # Errors

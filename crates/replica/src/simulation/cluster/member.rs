@@ -21,6 +21,7 @@ use protocol::ResultCode;
 use state::catalog::Catalog;
 use state::execute::Done;
 use state::lanes::Lanes;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::{SliceLimits, Snapshot, Store};
@@ -91,6 +92,8 @@ pub(super) struct Member {
     heard: Heard,
     /// Number of the last submission.
     submitted: u64,
+    /// Numbers of the submissions whose clients have heard.
+    answered: HashSet<u64>,
     folder: TempDir,
 }
 
@@ -167,6 +170,7 @@ impl Member {
             log,
             heard,
             submitted: 0,
+            answered: HashSet::new(),
             folder,
         }
     }
@@ -208,7 +212,14 @@ impl Member {
 
     pub fn take_heard(&mut self) -> Vec<Answer> {
         let mut heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut heard)
+        let taken = std::mem::take(&mut *heard);
+        for number in taken.iter().flat_map(|it| &it.submissions) {
+            assert!(
+                self.answered.insert(*number),
+                "submission {number} is answered twice"
+            );
+        }
+        taken
     }
 
     pub fn standing(&self) -> Standing {
