@@ -1,6 +1,7 @@
 //! Three nodes with an etcd: every node writes, all are equal, and a killed node goes on.
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use kit::client::Modification;
@@ -13,13 +14,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Writes of each client.
 const WRITES: usize = 150;
 
-/// An address with a free port and, behind it, those of the node's etcd.
+/// An address with a free port and, behind it, those of the node's etcd. They are below the ports
+/// that the system gives to others, because a stopped node must find them free again.
 fn free_address() -> String {
-    for _ in 0..100 {
-        let first = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = first.local_addr().expect("bound").port();
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    for _ in 0..1_000 {
+        let next = NEXT.fetch_add(3, Ordering::Relaxed);
+        let spread = (std::process::id() % 1_000) as u16 * 9;
+        let port = 20_000 + (spread + next) % 12_000;
         let free = |it: u16| TcpListener::bind(("127.0.0.1", it)).is_ok();
-        if port < u16::MAX - 2 && free(port + 1) && free(port + 2) {
+        if (port..port + 3).all(free) {
             return format!("127.0.0.1:{port}");
         }
     }
@@ -62,7 +66,12 @@ fn require_equal(nodes: &[Pando]) {
         if contents.windows(2).all(|it| it[0] == it[1]) {
             return;
         }
-        assert!(Instant::now() < until, "the nodes differ: {contents:#?}");
+        if Instant::now() >= until {
+            let count = contents.iter().map(Vec::len).collect::<Vec<_>>();
+            let differ = |it: &&String| contents.iter().any(|other| !other.contains(it));
+            let differing: Vec<_> = contents.iter().flatten().filter(differ).collect();
+            panic!("the nodes differ: {count:?} entries, {differing:#?}");
+        }
     }
 }
 
@@ -153,9 +162,9 @@ fn refused(answer: Answer, status: i32, text: &str) {
 fn wrong_ways_into_a_cluster_are_refused() {
     let first = founder();
     let line = first.run_on_node(&["cluster", "token"], &[]).expect(0).out;
-    let again = first.run_on_node(&["cluster", "init"], &["--address", "127.0.0.1:1"]);
-    refused(again, 1, "cluster");
     let node = Pando::join(&line, &free_address());
+    let again = node.run_on_node(&["cluster", "init"], &["--address", "127.0.0.1:1"]);
+    refused(again, 1, "belongs to a cluster already");
     let words: Vec<&str> = line.split_whitespace().skip(4).collect();
     let other = node.folder.join("other").to_string_lossy().into_owned();
     let mut used = vec!["cluster", "join", other.as_str()];

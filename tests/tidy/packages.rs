@@ -70,8 +70,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-local",
         ],
     ),
-    // docs/adr/0060: the log that it keeps is the directory's to follow, by the contract of `replica`.
-    // Its files are for their owner alone, as `store` makes them.
+    // docs/adr/0060: the log that it keeps is the directory's to follow, by the contract of
+    // `replica`. Its files are for their owner alone, as `store` makes them.
     ("pando-cluster", &["pando-store", "pando-replica"]),
     ("pando-local", &["pando-protocol", "pando-directory"]),
     ("pando-load", &["pando-protocol"]),
@@ -135,6 +135,12 @@ const LICENCES: &[&str] = &[
 
 /// Packages with two versions in the lock file, each with the reason.
 const DUPLICATES: &[(&str, &str)] = &[
+    (
+        "base64",
+        "0.22 below tonic, which etcd's client speaks through, and in the cluster's tokens",
+    ),
+    ("hashbrown", "0.15 below petgraph, of prost's build"),
+    ("itertools", "0.14 in prost's build, build time only"),
     (
         "getrandom",
         "0.2 below ring, which is in the lock file for platforms we do not build",

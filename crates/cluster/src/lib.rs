@@ -1,9 +1,12 @@
 //! Several nodes with one order of writes: the commit log on etcd, membership, joining.
 //!
 //! Invariants:
-//! - nothing here executes a write or reads an entry: records are bytes on their way from one node's
-//!   writer to all nodes' executors;
+//! - nothing here executes a write or reads an entry: records are bytes on their way from one
+//!   node's writer to all nodes' executors;
 //! - what a node may not lose stands in etcd before the node acts on it.
+//!
+//! The dependencies `protoc_bin_vendored_linux_x86_64` and `protoc_bin_vendored_linux_aarch_64` are
+//! no libraries here: tools/protoc runs the compiler that they carry.
 
 pub mod address;
 pub mod authority;

@@ -168,7 +168,7 @@ fn log_of(opened: &Opened, options: &Options) -> Result<Option<Arc<dyn CommitLog
         (None, None) => Ok(None),
         (None, Some(_)) => Err(Failure::Configuration(
             "this database belongs to a cluster, and the folder \"cluster\" beside it is missing: \
-             put the folder back, or join the cluster again with another folder (pando cluster join)"
+             put it back, or join the cluster again with another folder (pando cluster join)"
                 .to_owned(),
         )),
     }

@@ -1,7 +1,8 @@
 //! The commit log of a cluster: one order of the writes of all nodes, as a stream.
 //!
-//! A node hands over *bundles* of writes, and executes the *records* that come back, its own and those
-//! of other nodes, in one order. A record of its own is the only news that a bundle has its place.
+//! A node hands over *bundles* of writes, and executes the *records* that come back, its own and
+//! those of other nodes, in one order. A record of its own is the only news that a bundle has its
+//! place.
 //!
 //! Invariants:
 //! - all nodes get the same records in the same order, with the same places;
@@ -120,11 +121,12 @@ pub trait CommitLog: Send + Sync {
     /// Number of lanes, at least 1.
     fn lanes(&self) -> u8;
 
-    /// Whether a lane takes a bundle: it does not while another one of its bundles has no place yet.
+    /// Whether a lane takes a bundle: it does not while another one of its bundles has no place
+    /// yet.
     fn is_free(&self, lane: u8) -> bool;
 
-    /// Hands over a bundle of a free lane. It comes back as a record or as [`LogEvent::Refused`], or
-    /// stays undecided while the log cannot be reached.
+    /// Hands over a bundle of a free lane. It comes back as a record or as [`LogEvent::Refused`],
+    /// or stays undecided while the log cannot be reached.
     fn submit(&self, bundle: Bundle);
 
     /// Waits until there are events, at most for `wait`, and returns those that have come.
@@ -137,12 +139,12 @@ pub trait CommitLog: Send + Sync {
     /// acknowledged, on any node, before the question.
     fn fence(&self, then: Fenced);
 
-    /// Tells the log how far this node is. The log trims by the nodes' synced places, and other nodes
-    /// compare the digests.
+    /// Tells the log how far this node is. The log trims by the nodes' synced places, and other
+    /// nodes compare the digests.
     fn report(&self, standing: Standing);
 
-    /// Whether this node is the one that removes expired entries and what deletes left behind. Several
-    /// nodes at once do no harm.
+    /// Whether this node is the one that removes expired entries and what deletes left behind.
+    /// Several nodes at once do no harm.
     fn is_steward(&self) -> bool;
 
     /// State of the connection.

@@ -1,5 +1,5 @@
-//! The executor's thread of a node in a cluster: executes the records of the log, answers this node's
-//! clients, and does the node's own work in between.
+//! The executor's thread of a node in a cluster: executes the records of the log, answers this
+//! node's clients, and does the node's own work in between.
 
 use crate::clients::{Clients, Submission, for_all};
 use crate::commit_log::{CommitLog, LogEvent, LogFailure};
@@ -97,7 +97,7 @@ impl<C: Clients> Follower<C> {
     pub fn turn(&mut self, wait: Duration, call: &Arc<dyn Fn() + Send + Sync>) {
         if self.stuck || self.in_flight.halted().is_some() {
             // Nothing wakes this thread, and nothing needs it soon.
-            std::thread::sleep(if self.stuck { RETRY } else { wait });
+            std::thread::park_timeout(if self.stuck { RETRY } else { wait });
         }
         if !self.stuck && self.in_flight.halted().is_none() {
             match self.log.next(wait) {

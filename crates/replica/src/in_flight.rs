@@ -55,8 +55,8 @@ impl<T> InFlight<T> {
         self.lock().waiting.insert(number, waiting);
     }
 
-    /// Takes the submissions of the bundle that has a part of this number; `None` for a part that is
-    /// not the last one of an executed bundle.
+    /// Takes the submissions of the bundle that has a part of this number; `None` for a part that
+    /// is not the last one of an executed bundle.
     pub fn take(&self, number: u64, of_any_part: bool) -> Option<Vec<Submission<T>>> {
         let mut bundles = self.lock();
         let (last, first) = bundles
@@ -105,7 +105,8 @@ impl<T> InFlight<T> {
         self.lane.notify_all();
     }
 
-    /// Waits until `is_free`, or the node halts; at most until `deadline`. Returns whether it is free.
+    /// Waits until `is_free`, or the node halts; at most until `deadline`. Returns whether it is
+    /// free.
     pub fn wait_for_lane(&self, is_free: impl Fn() -> bool, deadline: Instant) -> bool {
         let mut bundles = self.lock();
         loop {

@@ -124,7 +124,8 @@ impl Opened {
         Ok(reader.snapshot()?.meta(key)?.map(<[u8]>::to_vec))
     }
 
-    /// Place in the log of the node's cluster up to which every record was executed; 0 on a node alone.
+    /// Place in the log of the node's cluster up to which every record was executed; 0 on a node
+    /// alone.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -202,7 +203,7 @@ impl Opened {
                 let woken = Arc::clone(&in_flight);
                 log.on_free(Arc::new(move || woken.lane_is_free()));
                 let follower = Follower::new(executor, log, queue, in_flight, clients);
-                Writer::start_in_cluster(orderer, follower)
+                start_in_cluster(orderer, follower)
             }
         };
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
@@ -335,6 +336,18 @@ impl<T: Send + 'static> Replica<T> {
         self.scrubber.stop();
         self.writer.stop();
     }
+}
+
+/// Starts the two threads of a node in a cluster.
+fn start_in_cluster<C: Clients + 'static>(
+    orderer: Orderer<C>,
+    follower: Follower<C>,
+) -> std::io::Result<Writer<C::Ticket>> {
+    let queue = Arc::clone(&orderer.queue);
+    let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    let executor = named("executor").spawn(move || follower.run())?;
+    let orderer = named("orderer").spawn(move || orderer.run())?;
+    Ok(Writer::of(queue, vec![orderer, executor]))
 }
 
 /// The way of the node's own writes to the log of its cluster.

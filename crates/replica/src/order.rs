@@ -1,6 +1,7 @@
 //! The order of a node alone: the places of records in it.
 //!
-//! The nodes of a cluster have one order instead, that of a [`CommitLog`](crate::commit_log::CommitLog).
+//! The nodes of a cluster have one order instead, that of a
+//! [`CommitLog`](crate::commit_log::CommitLog).
 
 use state::stop::Failure;
 use state::write::{Record, Unit};

@@ -1,10 +1,10 @@
-//! The orderer of a node in a cluster: bundles waiting writes and hands them to the log, one bundle of
-//! a lane at a time.
+//! The orderer of a node in a cluster: bundles waiting writes and hands them to the log, one bundle
+//! of a lane at a time.
 //!
 //! Invariants:
 //! - no write is handed over whose attribute types were removed or redefined since it was resolved;
-//! - a change of the configuration travels alone, after this node found that it can be executed: what
-//!   it finds by looking at many entries or at indexes, execution does not ask again;
+//! - a change of the configuration travels alone, after this node found that it can be executed:
+//!   what it finds by looking at many entries or at indexes, execution does not ask again;
 //! - a client whose write was never handed to the log hears so in time.
 
 use crate::clients::{Clients, Submission, Writes, for_all};
@@ -146,8 +146,9 @@ impl<C: Clients> Orderer<C> {
         self.submitted = Some(Instant::now());
     }
 
-    /// Answers a group that is not to be handed over: a write that is only tried, or a change of the
-    /// configuration that this node would refuse. Returns whether the group is to be handed over.
+    /// Answers a group that is not to be handed over: a write that is only tried, or a change of
+    /// the configuration that this node would refuse. Returns whether the group is to be handed
+    /// over.
     fn is_executable(&self, group: &[Submission<C::Ticket>], catalog: &Catalog) -> bool {
         let [only] = group else {
             return true;

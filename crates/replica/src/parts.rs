@@ -1,8 +1,8 @@
-//! Parts of a bundle that is too long for one record of the log: each is stored in the database when
-//! its record is executed, and the last one brings them together.
+//! Parts of a bundle that is too long for one record of the log: each is stored in the database
+//! when its record is executed, and the last one brings them together.
 //!
-//! Parts of one bundle follow each other in their lane, so another record of the lane, or a part with
-//! an unexpected number, means that the rest will never come.
+//! Parts of one bundle follow each other in their lane, so another record of the lane, or a part
+//! with an unexpected number, means that the rest will never come.
 
 use state::meta::META_PART;
 use state::origin::Origin;

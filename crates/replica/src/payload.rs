@@ -1,7 +1,7 @@
 //! The payload of a bundle: writes on their way through a cluster's log.
 //!
 //! ```text
-//! version (1) │ configuration (8) │ time (8) │ part (4) │ parts (4) │ compressed writes, or a part of them
+//! version (1) │ configuration (8) │ time (8) │ part (4) │ parts (4) │ writes or a part of them
 //! ```
 //!
 //! Numbers are little-endian. The writes are those of [`state::record::encode_writes`], as one zstd

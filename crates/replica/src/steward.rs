@@ -1,5 +1,5 @@
-//! The writes that a node of a cluster makes itself: it submits them as those of clients, while it is
-//! the steward.
+//! The writes that a node of a cluster makes itself: it submits them as those of clients, while it
+//! is the steward.
 
 use crate::commit_log::CommitLog;
 use state::write::Write;
@@ -18,8 +18,8 @@ pub(crate) struct Steward {
 }
 
 impl Steward {
-    /// A node with a log, and the way to it. `waits` becomes true with a submission; its results make
-    /// it false.
+    /// A node with a log, and the way to it. `waits` becomes true with a submission; its results
+    /// make it false.
     pub fn new(log: Arc<dyn CommitLog>, submit: Submit, waits: Arc<AtomicBool>) -> Steward {
         Steward { log, submit, waits }
     }

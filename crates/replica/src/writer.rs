@@ -12,8 +12,6 @@ mod queue;
 use crate::clients::{Clients, Submission, Writes, for_all};
 use crate::executor::{Executor, is_damage};
 use crate::failure::failure_result;
-use crate::follower::Follower;
-use crate::orderer::Orderer;
 pub use attempts::Attempts;
 pub(crate) use outdated::Outdated;
 pub(crate) use queue::Queue;
@@ -60,25 +58,12 @@ impl<T: Send + 'static> Writer<T> {
         })
     }
 
-    /// Starts the two threads of a node in a cluster.
-    ///
-    /// # Errors
-    /// The system has no thread left.
-    pub fn start_in_cluster<C>(
-        orderer: Orderer<C>,
-        follower: Follower<C>,
-    ) -> std::io::Result<Writer<T>>
-    where
-        C: Clients<Ticket = T> + 'static,
-    {
-        let queue = Arc::clone(&orderer.queue);
-        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let executor = named("executor").spawn(move || follower.run())?;
-        let orderer = named("orderer").spawn(move || orderer.run())?;
-        Ok(Writer {
+    /// The handle of threads that run already.
+    pub fn of(queue: Arc<Queue<T>>, threads: Vec<JoinHandle<()>>) -> Writer<T> {
+        Writer {
             queue,
-            threads: Mutex::new(vec![orderer, executor]),
-        })
+            threads: Mutex::new(threads),
+        }
     }
 
     /// Queues a submission.

@@ -1,8 +1,8 @@
-//! How far a database has followed the commit log of a cluster: rows that are part of the state, and
-//! change in the transaction of the records that they tell of.
+//! How far a database has followed the commit log of a cluster: rows that are part of the state,
+//! and change in the transaction of the records that they tell of.
 //!
-//! Invariant: a record is executed once, whatever a log repeats, and never by an outdated process of a
-//! node.
+//! Invariant: a record is executed once, whatever a log repeats, and never by an outdated process
+//! of a node.
 
 use crate::meta::{META_CONFIGURATION, META_LANE, META_PLACE};
 use crate::origin::{NodeId, Origin};
@@ -96,8 +96,8 @@ impl Lanes {
         self.place = place;
     }
 
-    /// Makes [`store`](Self::store) write the rows of all lanes: another database took the place of the
-    /// one that has them.
+    /// Makes [`store`](Self::store) write the rows of all lanes: another database took the place of
+    /// the one that has them.
     pub fn change_all(&mut self) {
         self.changed.extend(self.ends.keys());
     }
@@ -110,7 +110,7 @@ impl Lanes {
         for lane in std::mem::take(&mut self.changed) {
             let LaneEnd { epoch, sequence } = self.ends[&lane];
             let row = [epoch.to_be_bytes(), sequence.to_be_bytes()].concat();
-            batch.put_meta(&encode_key(lane), &row)?;
+            batch.put_meta(&encode_key(lane.0, lane.1), &row)?;
         }
         batch.put_meta(META_PLACE, &self.place.to_be_bytes())?;
         if self.configuration > 0 {
@@ -120,7 +120,7 @@ impl Lanes {
     }
 }
 
-fn encode_key((node, lane): LaneKey) -> Vec<u8> {
+fn encode_key(node: NodeId, lane: u8) -> Vec<u8> {
     [META_LANE, &node.0, &[lane]].concat()
 }
 
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn keys_and_rows_are_read_back() {
         let lane = (NodeId([9; 16]), 3);
-        let key = encode_key(lane);
+        let key = encode_key(lane.0, lane.1);
         assert_eq!(decode_key(&key[META_LANE.len()..]), Some(lane));
         assert_eq!(decode_key(&key[1..]), None);
         assert_eq!(decode_end(&[0; 15]), None);

@@ -18,9 +18,9 @@ pub const META_PLACE: &[u8] = b"log-place";
 /// Meta key: position of the last record of a cluster's log that changed the configuration,
 /// big-endian.
 pub const META_CONFIGURATION: &[u8] = b"log-configuration";
-/// Prefix of meta keys, before node (16 bytes) and number of a lane: epoch and sequence number of the
-/// last executed record of the lane, each of 8 bytes, big-endian.
+/// Prefix of meta keys, before node (16 bytes) and number of a lane: epoch and sequence number of
+/// the last executed record of the lane, each of 8 bytes, big-endian.
 pub const META_LANE: &[u8] = b"log-lane/";
-/// Prefix of meta keys, before node (16 bytes), lane and number of a part (4 bytes, big-endian): parts
-/// of a bundle whose last part has not come.
+/// Prefix of meta keys, before node (16 bytes), lane and number of a part (4 bytes, big-endian):
+/// parts of a bundle whose last part has not come.
 pub const META_PART: &[u8] = b"log-part/";

@@ -19,8 +19,8 @@ use store::bytes::{Bytes, put_count, put_counted};
 
 /// Version, the first byte of a record of a node alone.
 const VERSION: u8 = 1;
-/// Version of a record of a cluster: its place in the commit log, its origin and its kind follow the
-/// digest.
+/// Version of a record of a cluster: its place in the commit log, its origin and its kind follow
+/// the digest.
 const VERSION_OF_CLUSTER: u8 = 2;
 /// Kinds of records of a cluster: writes, nothing executed, a part of a later record.
 const OF_WRITES: u8 = 0;
@@ -63,7 +63,8 @@ pub struct Decoded {
     pub logged: Option<Logged>,
     /// The writes of all units, in the order of execution.
     pub writes: DecodedWrites,
-    /// A part of writes, which only the log of a cluster has: to be stored until the last one comes.
+    /// A part of writes, which only the log of a cluster has: to be stored until the last one
+    /// comes.
     pub part: Option<Part>,
 }
 

@@ -155,8 +155,8 @@ impl Journal {
         }
     }
 
-    /// Appends a record of a log that others keep safe, without waiting for the disk: it survives the
-    /// end of the process, and perhaps not that of the machine. It cannot be taken back.
+    /// Appends a record of a log that others keep safe, without waiting for the disk: it survives
+    /// the end of the process, and perhaps not that of the machine. It cannot be taken back.
     ///
     /// # Errors
     /// [`Error::Full`], or the record cannot be written: nothing has been appended.

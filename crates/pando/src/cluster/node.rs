@@ -39,8 +39,8 @@ pub struct Serving {
 }
 
 impl Joined {
-    /// Reads the identity of the node in `dir`, and starts its etcd; `None` if the node belongs to no
-    /// cluster.
+    /// Reads the identity of the node in `dir`, and starts its etcd; `None` if the node belongs to
+    /// no cluster.
     pub fn load(dir: &Path) -> Result<Option<Joined>, Problem> {
         let Some(identity) = Identity::load(dir).map_err(Problem::failed)? else {
             return Ok(None);

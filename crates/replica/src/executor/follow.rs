@@ -1,10 +1,10 @@
-//! Executes the records of a cluster's log: those that wait are packed into one transaction, which is
-//! not synced, because the log can be executed again.
+//! Executes the records of a cluster's log: those that wait are packed into one transaction, which
+//! is not synced, because the log can be executed again.
 //!
 //! Invariants:
 //! - which records share a transaction does not show in the state;
-//! - execution of a record depends on the state and the record alone: a record that this node cannot
-//!   execute (no room, damage) is tried again, and never answered with that trouble;
+//! - execution of a record depends on the state and the record alone: a record that this node
+//!   cannot execute (no room, damage) is tried again, and never answered with that trouble;
 //! - each record is in this node's own log before its transaction is committed, so that the end of
 //!   the process loses nothing and recovery needs no other node.
 
@@ -36,8 +36,8 @@ pub(crate) struct Following {
     pub(super) relayed: u64,
     /// The last position at which nodes compare digests, and the digest there.
     pub(super) digest: (u64, u128),
-    /// For the end of each transaction: the next sequence number of this node's own log, and the place
-    /// reached.
+    /// For the end of each transaction: the next sequence number of this node's own log, and the
+    /// place reached.
     ends: VecDeque<(u64, u64)>,
     /// The last place that a power failure cannot undo.
     synced_place: u64,
@@ -74,8 +74,8 @@ impl Following {
         })
     }
 
-    /// Notes that the database was replaced by a copy, which is synced and may lack the newest rows of
-    /// lanes.
+    /// Notes that the database was replaced by a copy, which is synced and may lack the newest rows
+    /// of lanes.
     pub fn replaced(&mut self) {
         self.lanes.change_all();
         self.ends.clear();

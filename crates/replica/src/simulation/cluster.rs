@@ -1,6 +1,7 @@
-//! Simulates a cluster: three nodes over one chaotic log, under a seed. Each node executes the records
-//! in transactions cut at random; an oracle executes them one by one. Whatever is delayed, repeated,
-//! lost or killed, all come to the oracle's state, and each client hears the oracle's results.
+//! Simulates a cluster: three nodes over one chaotic log, under a seed. Each node executes the
+//! records in transactions cut at random; an oracle executes them one by one. Whatever is delayed,
+//! repeated, lost or killed, all come to the oracle's state, and each client hears the oracle's
+//! results.
 
 mod chaos;
 mod member;

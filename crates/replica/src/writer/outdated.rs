@@ -38,8 +38,8 @@ pub(crate) struct Outdated {
 }
 
 impl Outdated {
-    /// The first write of a submission with a removed or redefined attribute type; `None` if there is
-    /// none.
+    /// The first write of a submission with a removed or redefined attribute type; `None` if there
+    /// is none.
     pub fn first_of<T>(submission: &Submission<T>, schema: &Schema) -> Option<Outdated> {
         let writes = submission.writes.all().iter().enumerate();
         let mut outdated = writes.filter_map(|(at, write)| {

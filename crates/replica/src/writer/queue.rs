@@ -117,8 +117,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Waits until submissions or attempts wait; returns `false` when the queue was stopped and none
-    /// do.
+    /// Waits until submissions or attempts wait; returns `false` when the queue was stopped and
+    /// none do.
     pub fn wait(&self) -> bool {
         let mut state = self.lock();
         loop {

@@ -59,9 +59,9 @@ impl Store {
         refuse_lost(folder, position_of)
     }
 
-    /// Returns a small named value of the state that the next start of a database begins with, before it
-    /// executes its log;
-    /// `None` if there is none, or the file cannot be read. No process has it open.
+    /// Returns a small named value of the state that the next start of a database begins with,
+    /// before it executes its log; `None` if there is none, or the file cannot be read. No process
+    /// has it open.
     pub fn next_meta(folder: &Path, key: &[u8]) -> Option<Vec<u8>> {
         page_file::next_value(folder, "meta", &value_key(key))
     }

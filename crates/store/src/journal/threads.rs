@@ -146,9 +146,9 @@ impl Checkpointer {
         self.busy
     }
 
-    /// Returns the outcome of the checkpoint being made: the place of the first record still needed.
-    /// [`Error::Full`]: there was no room to write it; the previous checkpoint is in force, and the
-    /// next attempt must not take its slot.
+    /// Returns the outcome of the checkpoint being made: the place of the first record still
+    /// needed. [`Error::Full`]: there was no room to write it; the previous checkpoint is in force,
+    /// and the next attempt must not take its slot.
     pub fn finished(&mut self, wait: bool) -> Option<Result<LogPlace, Error>> {
         if !self.busy {
             return None;

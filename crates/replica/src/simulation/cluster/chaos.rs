@@ -1,5 +1,5 @@
-//! A commit log that delays, repeats, refuses and loses under the seed. What it has accepted, it keeps
-//! and delivers to every node in one order.
+//! A commit log that delays, repeats, refuses and loses under the seed. What it has accepted, it
+//! keeps and delivers to every node in one order.
 
 use super::super::random::Random;
 use super::NODES;
@@ -106,8 +106,8 @@ impl Chaos {
         }
     }
 
-    /// A process of an earlier epoch appends, which a log without a fence may accept: every node must
-    /// skip its record.
+    /// A process of an earlier epoch appends, which a log without a fence may accept: every node
+    /// must skip its record.
     pub fn twin(&self, number: usize) {
         let mut state = self.lock();
         let Some(mut record) = state.records.last().cloned() else {

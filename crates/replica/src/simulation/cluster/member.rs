@@ -109,18 +109,13 @@ impl Member {
         let place = opened.place().expect("readable");
         let store = opened.store;
         if place == 0 {
-            let membership = Membership {
-                cluster: [1; 16],
-                generation: 1,
-            };
-            membership::put(&store, &membership).expect("marked");
+            mark(&store);
         }
         let catalog = Arc::new(ArcSwap::from_pointee(opened.catalog));
         let log: Arc<dyn CommitLog> = Arc::new(chaos.connect(number, place));
         let disk = Arc::new(SimulatedDisk::new(folder.path(), Events::default()));
         let (queue, heard) = (Arc::new(Queue::default()), Heard::default());
-        let configuration = load(&store).configuration;
-        let in_flight = Arc::new(InFlight::new(configuration));
+        let in_flight = Arc::new(InFlight::new(load(&store).configuration));
         let slice = SliceLimits::entries(1 + number);
         let clock: Arc<dyn Clock> = Arc::clone(clock) as Arc<dyn Clock>;
         let executor = Executor::new(Parts {
@@ -252,6 +247,15 @@ impl Member {
     pub fn cut(self) -> Image {
         self.disk.cut()
     }
+}
+
+/// Marks a database that follows no log yet.
+fn mark(store: &Store) {
+    let membership = Membership {
+        cluster: [1; 16],
+        generation: 1,
+    };
+    membership::put(store, &membership).expect("marked");
 }
 
 fn load(store: &Store) -> Lanes {

@@ -1,5 +1,5 @@
-//! Executes each record of the log once, in a transaction of its own, as the rules of the order say,
-//! and remembers the states and results in between.
+//! Executes each record of the log once, in a transaction of its own, as the rules of the order
+//! say, and remembers the states and results in between.
 
 use super::super::BOUNDS;
 use super::chaos::Chaos;
