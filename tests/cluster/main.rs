@@ -171,6 +171,8 @@ fn wrong_ways_into_a_cluster_are_refused() {
     used.extend(&words);
     refused(node.run(&used), 1, "token");
     assert!(!node.folder.join("other").exists(), "nothing was touched");
+    let import = node.run_on_node(&["import"], &["/dev/null"]);
+    refused(import, 1, "belongs to a cluster");
     std::fs::remove_dir_all(node.node().join("cluster")).expect("removed");
     let alone = node.run_on_node(&["serve"], &["--listen", "ldap://127.0.0.1:0"]);
     refused(alone, 1, "belongs to a cluster");

@@ -167,8 +167,9 @@ fn log_of(opened: &Opened, options: &Options) -> Result<Option<Arc<dyn CommitLog
         (Some(connect), _) => Ok(Some(connect(opened.place()?)?)),
         (None, None) => Ok(None),
         (None, Some(_)) => Err(Failure::Configuration(
-            "this database belongs to a cluster, and the folder \"cluster\" beside it is missing: \
-             put it back, or join the cluster again with another folder (pando cluster join)"
+            "this database belongs to a cluster, whose log this command does not follow: serve the \
+             node (pando serve), and give the command to the served node; if the folder \
+             \"cluster\" beside the database is gone, put it back or join the cluster again"
                 .to_owned(),
         )),
     }

@@ -3,7 +3,7 @@
 use crate::cli::{self, Import};
 use crate::estimate;
 use crate::generate::{Reading, generator, interrupted};
-use crate::node_folder::data_folder;
+use crate::node_folder::data_folder_alone;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use crate::room;
@@ -35,7 +35,7 @@ const MADE_ENTRIES: u64 = 256;
 
 /// Runs the import; exit status 1 if entries were rejected.
 pub fn import(it: &Import) -> Result<(), Problem> {
-    let data = data_folder(&it.dir)?;
+    let data = data_folder_alone(&it.dir)?;
     // The parser cannot check this, because files and a template exclude each other.
     if !it.define.is_empty() && it.template.is_none() {
         return Err(Problem::usage(

@@ -28,7 +28,7 @@ use crate::channel::Channel;
 use crate::cli::Migrate;
 use crate::generate::interrupted;
 use crate::import::{REJECTS_FILE, refuse_used, unused_rejects};
-use crate::node_folder::data_folder;
+use crate::node_folder::data_folder_alone;
 use crate::password_input::first_line;
 use crate::reach::Target;
 use crate::report::{Problem, note};
@@ -68,7 +68,7 @@ const NODE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the migration; exit status 1 if entries were rejected or differ.
 pub fn migrate(it: &Migrate) -> Result<(), Problem> {
-    let data = data_folder(&it.dir)?;
+    let data = data_folder_alone(&it.dir)?;
     let _lock = state::lock(&it.dir)?;
     let old = old(it)?;
     let mut state = State::load(&it.dir)?;

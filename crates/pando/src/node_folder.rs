@@ -22,6 +22,23 @@ pub fn data_folder(dir: &Path) -> Result<PathBuf, Problem> {
     }
 }
 
+/// Like [`data_folder`], for a command that changes the database without the log of a cluster.
+///
+/// # Errors
+/// The errors of [`data_folder`]; the node belongs to a cluster.
+pub fn data_folder_alone(dir: &Path) -> Result<PathBuf, Problem> {
+    let data = data_folder(dir)?;
+    match dir.join(cluster::identity::FOLDER).exists() {
+        false => Ok(data),
+        true => Err(Problem::failed(format_args!(
+            "{}: this node belongs to a cluster, and the other nodes would not get what this \
+             command changes; import before `pando cluster init`, or send the entries to a served \
+             node with ldapadd",
+            dir.display()
+        ))),
+    }
+}
+
 /// The problem of a command that found no database in `dir`: there is no node, or this process may
 /// not look into the folder.
 fn no_node(dir: &Path, error: &std::io::Error) -> Problem {

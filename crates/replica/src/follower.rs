@@ -97,7 +97,7 @@ impl<C: Clients> Follower<C> {
     pub fn turn(&mut self, wait: Duration, call: &Arc<dyn Fn() + Send + Sync>) {
         if self.stuck || self.in_flight.halted().is_some() {
             // Nothing wakes this thread, and nothing needs it soon.
-            std::thread::park_timeout(if self.stuck { RETRY } else { wait });
+            std::thread::park_timeout(if self.stuck { RETRY } else { WAIT_MAX });
         }
         if !self.stuck && self.in_flight.halted().is_none() {
             match self.log.next(wait) {
