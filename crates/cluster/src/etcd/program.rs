@@ -83,8 +83,16 @@ impl EtcdProgram {
         if let Some(path) = setting {
             return EtcdProgram::at(path);
         }
+        EtcdProgram::first_of(candidates())
+    }
+
+    /// Finds the first of these programs that is new enough. Paths without a file are skipped.
+    ///
+    /// # Errors
+    /// All are unfit, for the reason of the first, or none is there.
+    pub fn first_of(paths: impl IntoIterator<Item = PathBuf>) -> Result<EtcdProgram, ProgramError> {
         let mut unfit = None;
-        for path in candidates().filter(|path| path.is_file()) {
+        for path in paths.into_iter().filter(|path| path.is_file()) {
             match EtcdProgram::at(&path) {
                 Ok(program) => return Ok(program),
                 Err(error) => unfit = unfit.or(Some(error)),
