@@ -62,12 +62,9 @@ impl Nodes {
     /// Names of the voters, as the node `number` knows them.
     async fn voters(&self, number: usize) -> Vec<String> {
         let member = self.voters[number].member();
-        let client = client::connect(&member.client.url, &member.tls)
-            .await
-            .unwrap();
-        let listed = client.cluster_client().member_list().await.unwrap();
-        let voters = listed.members().iter().filter(|it| !it.is_learner());
-        let mut names: Vec<String> = voters.map(|it| it.name().to_owned()).collect();
+        let members = client::members(&member.client.url, &member.tls).await;
+        let voters = members.unwrap().into_iter().filter(|it| !it.is_learner);
+        let mut names: Vec<String> = voters.map(|it| it.name).collect();
         names.sort();
         names
     }
