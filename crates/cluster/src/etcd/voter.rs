@@ -110,7 +110,7 @@ impl OwnVoter {
             peer_url: self.member.peer.url.clone(),
         };
         match view.members.iter().find(|it| is_of(it, &own)) {
-            Some(seen) if self.supervisor.is_none() => {
+            Some(seen) if self.is_down() => {
                 let id = seen.id;
                 // A voter that forgot what it had voted for must not vote again.
                 if !self.member.has_data() && !seen.name.is_empty() {
@@ -142,6 +142,11 @@ impl OwnVoter {
             }
             Some(Step::Remove(id)) => self.remove(&mut view, id).await,
         }
+    }
+
+    /// Whether nothing runs the own member, nor will without being told.
+    fn is_down(&self) -> bool {
+        self.state().is_none_or(|it| it == ProcessState::Stopped)
     }
 
     async fn add(&mut self, view: &mut View) -> Result<Progress, VoterError> {

@@ -205,3 +205,18 @@ async fn data_of_another_cluster_are_refused() {
     std::fs::remove_file(member.folder.join("token")).unwrap();
     assert_eq!(refusal(member), expected("unknown"));
 }
+
+#[tokio::test]
+async fn a_first_start_that_is_interrupted_is_made_good() {
+    // For some 20 ms after its log has appeared, etcd leaves data with which it cannot go on.
+    for _ in 0..4 {
+        let world = World::new();
+        let member = world.member("one", Start::New);
+        let etcd = Supervisor::start(program(), member.clone()).unwrap();
+        let process = eventually("a process with data", || {
+            pid(&etcd.state()).filter(|_| member.has_data())
+        });
+        kill(process.await);
+        ready(&member, PATIENCE).await.unwrap();
+    }
+}

@@ -126,7 +126,7 @@ pub async fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> 
             return found;
         }
         assert!(Instant::now() < deadline, "not in time: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
