@@ -44,8 +44,8 @@ pub enum ClientError {
     },
     /// The member is older than [`OLDEST`].
     #[error(
-        "expected etcd {OLDEST} or later, the one at {url} is {found}: upgrade it, or let Pando run \
-         its own"
+        "expected etcd {OLDEST} or later, the one at {url} is {found}: upgrade it, or let Pando \
+         run its own"
     )]
     Old {
         /// URL of the member.

@@ -169,8 +169,8 @@ impl Member {
         })
     }
 
-    /// Moves etcd's data to `removed/`, in place of what is there: they are of no member any longer,
-    /// or of none yet. Nothing may use them.
+    /// Moves etcd's data to `removed/`, in place of what is there: they are of no member any
+    /// longer, or of none yet. Nothing may use them.
     ///
     /// # Errors
     /// They cannot be moved.

@@ -51,8 +51,8 @@ pub enum ProcessState {
         /// Why it does not run.
         why: String,
     },
-    /// It does not run any more, as was asked for, or because the cluster's members must be asked for
-    /// before it can begin anew.
+    /// It does not run any more, as was asked for, or because the cluster's members must be asked
+    /// for before it can begin anew.
     Stopped,
 }
 
