@@ -45,6 +45,24 @@ impl Pando {
         pando
     }
 
+    /// Makes a node that joins a cluster by a line of `pando cluster token`, at this address.
+    pub fn join(line: &str, address: &str) -> Self {
+        let folder = Folder::new();
+        let node = folder.join("node");
+        let pando = Pando {
+            node,
+            folder,
+            prefix: Vec::new(),
+            running: None,
+            address: None,
+        };
+        let words = line.trim().trim_start_matches("pando cluster join DIR ");
+        let mut args: Vec<&str> = words.split(' ').collect();
+        args.extend(["--address", address]);
+        pando.run_on_node(&["cluster", "join"], &args).expect(0);
+        pando
+    }
+
     /// Makes a node with only its base entry, whose commands run under this umask.
     pub fn init_under(umask: &str) -> Self {
         let folder = Folder::new();

@@ -71,7 +71,8 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     // docs/adr/0060: the log that it keeps is the directory's to follow, by the contract of `replica`.
-    ("pando-cluster", &["pando-replica"]),
+    // Its files are for their owner alone, as `store` makes them.
+    ("pando-cluster", &["pando-store", "pando-replica"]),
     ("pando-local", &["pando-protocol", "pando-directory"]),
     ("pando-load", &["pando-protocol"]),
     (
@@ -88,6 +89,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-replica",
             "pando-transfer",
             "pando-directory",
+            "pando-cluster",
             "pando-local",
             "pando-load",
             "pando-server",

@@ -5,4 +5,20 @@
 //!   writer to all nodes' executors;
 //! - what a node may not lose stands in etcd before the node acts on it.
 
+pub mod address;
+pub mod authority;
+mod command;
 pub mod etcd;
+pub mod external;
+pub mod identity;
+mod ids;
+pub mod init;
+pub mod join;
+pub mod log;
+pub mod overview;
+pub mod peer;
+pub mod snapshot;
+pub mod token;
+mod trouble;
+
+pub use trouble::Trouble;

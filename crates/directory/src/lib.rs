@@ -46,7 +46,7 @@ pub use flow::Flow;
 pub use monitor::{Connections, Front, ListenerState, SetLimits};
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
-pub use options::Options;
+pub use options::{Connect, Options};
 pub use peer::Peer;
 pub use replica::changes::Keeping;
 pub use replica::{Clock, InitOptions, Scrubbing, Status, SystemClock};

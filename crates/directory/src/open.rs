@@ -10,12 +10,14 @@ use crate::monitor::{Front, Monitor};
 use crate::options::Options;
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
+use replica::commit_log::CommitLog;
 use replica::{Observer, Opened, Status};
 use spool::Spools;
 use spool::list::Lists;
 use spool::memory::Budget;
 use state::meta::META_COOKIE_KEY;
 use state::stop::Failure;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -59,6 +61,7 @@ impl Directory {
             changes: options.changes,
             scrub: options.scrub,
             reclaim_sizes: options.reclaim_sizes,
+            log: log_of(&opened, options)?,
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;
@@ -121,6 +124,14 @@ impl Directory {
         self.shared.monitor.set_front(front);
     }
 
+    /// Writes a copy of the newest state of the database, from the first byte to the last.
+    ///
+    /// # Errors
+    /// The store cannot be read, or nobody reads the copy any more.
+    pub fn copy_to(&self, output: BorrowedFd<'_>) -> Result<(), Failure> {
+        self.shared.replica.copy_to(output)
+    }
+
     /// Size of the used part of the database file in bytes.
     ///
     /// # Errors
@@ -146,6 +157,20 @@ impl Directory {
     /// Executes and answers waiting writes, then ends the writer. Later writes get no answer.
     pub fn shutdown(&self) {
         self.shared.replica.shutdown();
+    }
+}
+
+/// The log of the node's cluster; `None` for a node alone.
+fn log_of(opened: &Opened, options: &Options) -> Result<Option<Arc<dyn CommitLog>>, Failure> {
+    let membership = opened.membership()?;
+    match (&options.connect, membership) {
+        (Some(connect), _) => Ok(Some(connect(opened.place()?)?)),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(Failure::Configuration(
+            "this database belongs to a cluster, and the folder \"cluster\" beside it is missing: \
+             put the folder back, or join the cluster again with another folder (pando cluster join)"
+                .to_owned(),
+        )),
     }
 }
 

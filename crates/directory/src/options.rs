@@ -3,9 +3,14 @@
 use policy::password::Scheme;
 use policy::{LimitSettings, LimitSubject, Limits};
 use replica::changes::Keeping;
+use replica::commit_log::CommitLog;
 use replica::{Clock, ReclaimSizes, Scrubbing, SystemClock};
 use state::bounds::Bounds;
+use state::stop::Failure;
 use std::sync::Arc;
+
+/// Connects to the log of a cluster, all records of which are executed up to this place.
+pub type Connect = Arc<dyn Fn(u64) -> Result<Arc<dyn CommitLog>, Failure> + Send + Sync>;
 
 /// Options for opening a directory.
 #[derive(Clone)]
@@ -38,6 +43,8 @@ pub struct Options {
     pub memory_each_bytes_max: u64,
     /// Schedule of reading everything in search of damage; `None` for never.
     pub scrub: Option<Scrubbing>,
+    /// Connects to the log of the node's cluster; `None` for a node alone.
+    pub connect: Option<Connect>,
     /// Bounds of execution. Tests make them smaller, to look beyond them with few entries.
     #[doc(hidden)]
     pub bounds: Bounds,
@@ -69,6 +76,7 @@ impl Default for Options {
             memory_bytes_max: MEMORY_BYTES_MAX,
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
             scrub: None,
+            connect: None,
             bounds: Bounds::default(),
             reclaim_sizes: ReclaimSizes::default(),
         }

@@ -1,11 +1,13 @@
 //! Definitions of the command line. Help texts, shell completions and man pages are made from them.
 
 mod backup;
+mod cluster;
 mod data;
 mod examine;
 mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
+pub use cluster::{Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterStatus};
 pub use data::{
     Compress, Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
 };
@@ -49,6 +51,8 @@ pub enum Command {
     Export(Export),
     /// Write the entries that a template describes
     Generate(Generate),
+    /// Make a node the first of a cluster, let others join, show the state of all
+    Cluster(Cluster),
     /// Load a server and measure it
     Bench(Box<Bench>),
     /// Examine any LDAP server: which clauses of the standards does it pass?

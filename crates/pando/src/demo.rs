@@ -41,16 +41,16 @@ fn serve(it: &Demo, dir: &Path) -> Result<(), Problem> {
         listen: it.listen.clone(),
         ..Overrides::default()
     };
-    let server = start(dir, &overrides)?;
-    announce(&server);
-    let url = server
+    let served = start(dir, &overrides)?;
+    announce(&served.server);
+    let url = served
+        .server
         .addresses()
         .iter()
         .find(|it| matches!(it, Listen::Tcp { .. }))
         .map_or_else(|| it.listen.join(" "), ToString::to_string);
     note(tour(&url));
-    server.wait();
-    server::logging::flush();
+    served.wait();
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod channel;
 mod check;
 mod cli;
+mod cluster;
 mod compact;
 mod conformance;
 mod demo;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Backup(it) => backup::backup(&it),
         Command::Restore(it) => backup::restore(&it),
         Command::Verify(it) => backup::verify(&it),
+        Command::Cluster(it) => cluster::cluster(&it.action),
         Command::Check(it) => check::check(&it),
         Command::Compact(it) => compact::compact(&it),
         Command::Schema(it) => schema::schema(&it.action),

@@ -1,10 +1,12 @@
 //! `pando serve`: serves the directory in a folder until told to stop.
 
 use crate::cli::Serve;
+use crate::cluster::{Joined, Serving};
 use crate::node_folder::{data_folder, socket_path};
 use crate::report::{Problem, note};
+use directory::Directory;
 use protocol::counted;
-use server::{Config, Overrides, Server};
+use server::{Config, Overrides, Server, StartError};
 use std::path::Path;
 
 /// Serves until a signal.
@@ -16,21 +18,44 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
         log_level: it.log_level.clone(),
         ..Overrides::default()
     };
-    let server = start(&it.dir, &overrides)?;
-    announce(&server);
-    server.wait();
-    server::logging::flush();
+    let served = start(&it.dir, &overrides)?;
+    announce(&served.server);
+    served.wait();
     Ok(())
 }
 
+/// A node's server, and its part in a cluster.
+pub struct Served {
+    /// The server.
+    pub server: Server,
+    /// The node's part in its cluster, which ends after the server; `None` for a node alone.
+    member: Option<Serving>,
+}
+
+impl Served {
+    /// Waits until the server was told to stop and has ended.
+    pub fn wait(self) {
+        self.server.wait();
+        drop(self.member);
+        server::logging::flush();
+    }
+}
+
 /// Starts a node's server, with the owner's socket besides the configured listeners.
-pub fn start(dir: &Path, overrides: &Overrides) -> Result<Server, Problem> {
+pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
     config.owner_socket = socket_path(dir);
     config.heed_signals = true;
     server::logging::start(&config.settings.log);
     close_data(&config.data_folder());
-    server::start(config).map_err(Problem::failed)
+    let mut options = config.directory_options();
+    let joined = Joined::load(dir)?;
+    options.connect = joined.as_ref().map(Joined::connect);
+    let directory = Directory::open(&config.data_folder(), &options);
+    let directory = directory.map_err(|it| Problem::failed(StartError::Directory(it)))?;
+    let member = joined.map(|it| it.serve(&directory)).transpose()?;
+    let server = server::start_directory(config, directory).map_err(Problem::failed)?;
+    Ok(Served { server, member })
 }
 
 /// Removes permissions for others that an earlier build or a `chmod` has given to the data folder.

@@ -48,7 +48,7 @@ pub struct Submission<T> {
 }
 
 /// Receivers of results.
-pub trait Clients: Send {
+pub trait Clients: Send + Sync {
     /// Address of the results of one submission.
     type Ticket: Send + 'static;
 

@@ -9,28 +9,12 @@
 //! - bundles of one lane become records in the order in which they were handed over;
 //! - a log does not look into payloads.
 
+pub use state::origin::{NodeId, Origin};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of the longest payload. Whoever has more to say splits it into several bundles.
 pub const PAYLOAD_BYTES_MAX: usize = 1_000_000;
-
-/// Random identifier of a node of a cluster, made once and never used for another node.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub [u8; 16]);
-
-/// The node that appended a record, and which of its records it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// The node.
-    pub node: NodeId,
-    /// Number of the node's registration, from 1. Each start of its process has a greater one.
-    pub epoch: u64,
-    /// Number of the lane, from 0.
-    pub lane: u8,
-    /// Number of the record in its lane, from 1, without gaps over all epochs.
-    pub sequence: u64,
-}
 
 /// Writes of this node on their way into the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,21 +141,13 @@ pub trait CommitLog: Send + Sync {
     /// compare the digests.
     fn report(&self, standing: Standing);
 
+    /// Whether this node is the one that removes expired entries and what deletes left behind. Several
+    /// nodes at once do no harm.
+    fn is_steward(&self) -> bool;
+
     /// State of the connection.
     fn health(&self) -> LogHealth;
 
     /// Ends the connection; a waiting [`next`](CommitLog::next) returns.
     fn end(&self);
-}
-
-impl std::fmt::Display for NodeId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
-    }
-}
-
-impl std::fmt::Debug for NodeId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{self}")
-    }
 }

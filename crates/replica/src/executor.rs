@@ -11,6 +11,8 @@
 mod building;
 mod compaction;
 mod expiry;
+mod follow;
+mod group;
 mod readers;
 mod reclaim;
 mod rehearsal;
@@ -24,10 +26,13 @@ use crate::expiry::Schedule;
 use crate::failure::failure_result;
 use crate::order::Order;
 use crate::reclaiming::{Reclaiming, Sizes as ReclaimSizes};
+use crate::steward::Steward;
 use arc_swap::ArcSwap;
 pub(crate) use building::IndexSlices;
+pub(crate) use follow::{Fate, Following, Settled};
 use protocol::ResultCode;
 use readers::ReaderWatch;
+pub(crate) use rehearsal::{no_operation, rehearse};
 use state::apply::{Occasion, apply};
 use state::catalog::{self, Catalog};
 use state::execute::Done;
@@ -54,7 +59,7 @@ pub(crate) struct Parts {
     pub store: Store,
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
-    pub log: Box<dyn Order>,
+    pub own: OwnWrites,
     /// The disk that the journal writes to.
     pub disk: Arc<dyn Disk>,
     /// Writer of kept changes; `None` if changes are not kept.
@@ -66,6 +71,14 @@ pub(crate) struct Parts {
     pub observer: Arc<dyn Observer>,
     pub reclaim_sizes: ReclaimSizes,
     pub index_slices: IndexSlices,
+}
+
+/// How the writes that a node makes itself get their place in the order.
+pub(crate) enum OwnWrites {
+    /// On a node alone: at once, as all writes.
+    Ordered(Box<dyn Order>),
+    /// In a cluster: some time later, by its log.
+    Submitted(Steward),
 }
 
 /// The only code of a node that changes its store.
@@ -82,6 +95,26 @@ pub(crate) struct Executor {
     readers: ReaderWatch,
     /// Whether an index is incomplete.
     building: bool,
+    /// How far this node has followed the log of its cluster.
+    following: Following,
+}
+
+impl OwnWrites {
+    /// The order of a node alone.
+    fn order(&mut self) -> &mut dyn Order {
+        match self {
+            OwnWrites::Ordered(order) => &mut **order,
+            OwnWrites::Submitted(_) => unreachable!("in a cluster, only its log orders writes"),
+        }
+    }
+
+    /// Whether a write of the node itself may be made now.
+    fn may_submit(&self) -> bool {
+        match self {
+            OwnWrites::Ordered(_) => true,
+            OwnWrites::Submitted(steward) => steward.is_free(),
+        }
+    }
 }
 
 /// Results of a record, and the position of the state after it.
@@ -100,12 +133,17 @@ impl Executor {
             reclaiming: Reclaiming::new(parts.reclaim_sizes),
             readers: ReaderWatch::default(),
             building: false,
+            following: Following::default(),
             parts,
         }
     }
 
     /// Begins work: loads the ends of dynamic entries, and finds work that an earlier process left.
     pub fn begin(&mut self) {
+        match in_newest(&self.parts.store, Following::load) {
+            Ok(following) => self.following = following,
+            Err(failure) => tracing::error!(%failure, "the place in the log could not be read"),
+        }
         self.building = self.parts.catalog.load().indexing;
         self.load_expiry();
         self.load_reclaiming();
@@ -113,12 +151,16 @@ impl Executor {
 
     /// Whether work is left that needs no submission.
     pub fn has_work(&self) -> bool {
-        self.building || self.reclaiming.is_due()
+        self.building || (self.reclaiming.is_due() && self.parts.own.may_submit())
     }
 
     /// Time until work of the executor's own is due; `None` if only submissions can bring work.
     pub fn due_in(&self) -> Option<Duration> {
-        let both = [self.journal.due_in(), self.expiry.wait(&*self.parts.clock)];
+        let expiry = self.expiry.wait(&*self.parts.clock);
+        let both = [
+            self.journal.due_in(),
+            expiry.filter(|_| self.parts.own.may_submit()),
+        ];
         both.into_iter().flatten().min()
     }
 
@@ -180,7 +222,13 @@ impl Executor {
 
     /// Executes the node's own writes, each as a unit. Returns for each whether it succeeded;
     /// failures are logged.
+    ///
+    /// In a cluster the results are not known yet: no write counts as successful.
     fn perform_own(&mut self, writes: &[Write]) -> Vec<bool> {
+        if let OwnWrites::Submitted(steward) = &self.parts.own {
+            steward.submit(writes.to_vec());
+            return vec![false; writes.len()];
+        }
         let units: Vec<Unit<'_>> = writes.chunks(1).collect();
         match self.perform(&units) {
             Ok(executed) => {
@@ -215,11 +263,11 @@ impl Executor {
         let before = self.parts.catalog.load_full();
         self.journal.begin(self.parts.clock.uuid())?;
         let now_us = self.parts.clock.now_us();
-        let record = self.parts.log.append(units.to_vec(), now_us)?;
+        let record = self.parts.own.order().append(units.to_vec(), now_us)?;
         let done = self.execute(&record, &before);
         if done.is_err() {
             catalog::publish(&self.parts.catalog, Catalog::clone(&before));
-            self.parts.log.forget(record.position);
+            self.parts.own.order().forget(record.position);
         }
         done
     }
@@ -254,7 +302,7 @@ impl Executor {
             if ahead {
                 self.journal.rewind()?;
             }
-            self.parts.log.forget(record.position);
+            self.parts.own.order().forget(record.position);
             return Ok(Executed {
                 results: applied.results,
                 position: reached,

@@ -18,17 +18,24 @@ pub mod create;
 mod executor;
 mod expiry;
 pub mod failure;
+mod follower;
 #[doc(hidden)]
 pub mod fuzz;
+mod in_flight;
 pub mod leftovers;
+pub mod membership;
 mod node;
 mod order;
+mod orderer;
 pub mod partial;
+mod parts;
+mod payload;
 mod reclaiming;
 pub mod recover;
 mod scrub;
 #[cfg(test)]
 mod simulation;
+mod steward;
 mod writer;
 
 pub use clients::{Clients, Observer, Submission, Writes};

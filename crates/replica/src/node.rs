@@ -1,24 +1,34 @@
 //! Opens, starts and ends one node's copy of the directory.
 
 use crate::changes::{Keeper, Keeping};
-use crate::clients::{Clients, Observer, Submission};
+use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
+use crate::commit_log::CommitLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
-use crate::executor::{Executor, IndexSlices, Parts};
+use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::follower::Follower;
+use crate::in_flight::InFlight;
+use crate::membership::{self, Membership};
 use crate::order::LocalOrder;
+use crate::orderer::Orderer;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
-use crate::writer::{Attempts, Writer};
+use crate::steward::Steward;
+use crate::writer::{Attempts, Queue, Writer};
 use crate::{failure, leftovers, recover};
 use arc_swap::ArcSwap;
 use state::bounds::Bounds;
 use state::catalog::Catalog;
 use state::config;
+use state::lanes::Lanes;
 use state::meta::META_TIME;
 use state::stop::{Failure, Refusal};
+use state::write::Write;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 use store::{Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
@@ -31,7 +41,12 @@ pub struct Options {
     pub scrub: Option<Scrubbing>,
     /// Numbers of entries of deleted subtrees that one record removes.
     pub reclaim_sizes: ReclaimSizes,
+    /// The log of the node's cluster, connected from [`Opened::place`] on; `None` for a node alone.
+    pub log: Option<Arc<dyn CommitLog>>,
 }
+
+/// Time after which a write that could not be handed to the cluster's log is refused.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The database of a data folder, recovered, before the threads of the node run.
 pub struct Opened {
@@ -109,6 +124,24 @@ impl Opened {
         Ok(reader.snapshot()?.meta(key)?.map(<[u8]>::to_vec))
     }
 
+    /// Place in the log of the node's cluster up to which every record was executed; 0 on a node alone.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn place(&self) -> Result<u64, Failure> {
+        let mut reader = self.store.reader()?;
+        Ok(Lanes::load(&reader.snapshot()?)?.place)
+    }
+
+    /// The cluster that the database belongs to; `None` for that of a node alone.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn membership(&self) -> Result<Option<Membership>, Failure> {
+        let mut reader = self.store.reader()?;
+        membership::of(&reader.snapshot()?)
+    }
+
     /// Starts the threads of the node.
     ///
     /// # Errors
@@ -128,13 +161,20 @@ impl Opened {
             catalog,
         } = self;
         let keeper = Keeper::open(store.folder(), options.changes, log.position())?;
+        let lanes = Lanes::load(&store.reader()?.snapshot()?)?;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (commits, compaction) = (Arc::default(), Arc::default());
+        let queue = Arc::new(Queue::default());
+        let in_flight = Arc::new(InFlight::new(lanes.configuration));
+        let own = match &options.log {
+            None => OwnWrites::Ordered(Box::new(log)),
+            Some(log) => OwnWrites::Submitted(steward(log, &queue, &in_flight)),
+        };
         let executor = Executor::new(Parts {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&options.clock),
-            log: Box::new(log),
+            own,
             disk: Arc::new(SystemDisk),
             keeper,
             commits: Arc::clone(&commits),
@@ -143,8 +183,29 @@ impl Opened {
             reclaim_sizes: options.reclaim_sizes,
             index_slices: IndexSlices::default(),
         });
-        let writer = Writer::start(executor, clients)
-            .map_err(|source| Failure::file("starting a thread", source))?;
+        let writer = match options.log {
+            None => Writer::start(executor, clients, queue),
+            Some(log) => {
+                let clients = Arc::new(clients);
+                let orderer = Orderer {
+                    queue: Arc::clone(&queue),
+                    log: Arc::clone(&log),
+                    in_flight: Arc::clone(&in_flight),
+                    clients: Arc::clone(&clients),
+                    store: store.clone(),
+                    catalog: Arc::clone(&catalog),
+                    clock: Arc::clone(&options.clock),
+                    patience: PATIENCE,
+                    number: 0,
+                    submitted: None,
+                };
+                let woken = Arc::clone(&in_flight);
+                log.on_free(Arc::new(move || woken.lane_is_free()));
+                let follower = Follower::new(executor, log, queue, in_flight, clients);
+                Writer::start_in_cluster(orderer, follower)
+            }
+        };
+        let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
         let scrubber = Scrubber::start(options.scrub, &store, &catalog, &options.clock)?;
         Ok(Replica {
             store,
@@ -212,6 +273,14 @@ impl<T: Send + 'static> Replica<T> {
         self.scrubber.is_on()
     }
 
+    /// Writes a copy of the newest state without free pages, from the first byte to the last.
+    ///
+    /// # Errors
+    /// The store cannot be read, or nobody reads the copy any more.
+    pub fn copy_to(&self, output: BorrowedFd<'_>) -> Result<(), Failure> {
+        Ok(self.store.copy_to(output)?)
+    }
+
     /// Size of the database file, free pages, readers and their snapshots.
     ///
     /// # Errors
@@ -266,6 +335,23 @@ impl<T: Send + 'static> Replica<T> {
         self.scrubber.stop();
         self.writer.stop();
     }
+}
+
+/// The way of the node's own writes to the log of its cluster.
+pub(crate) fn steward<T: Send + 'static>(
+    log: &Arc<dyn CommitLog>,
+    queue: &Arc<Queue<T>>,
+    in_flight: &Arc<InFlight<T>>,
+) -> Steward {
+    let queue = Arc::clone(queue);
+    let submit = move |writes: Vec<Write>| {
+        queue.submit(Submission {
+            writes: Writes::Each(writes),
+            ticket: None,
+        });
+    };
+    let waits = Arc::clone(&in_flight.own_wait);
+    Steward::new(Arc::clone(log), Box::new(submit), waits)
 }
 
 /// The order of writes, continued from the newest state.

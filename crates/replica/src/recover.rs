@@ -2,10 +2,12 @@
 //! executed again, as they were the first time.
 
 use crate::changes::{Keeper, Outcome};
+use crate::{membership, parts};
 use state::apply::{Occasion, apply};
 use state::bounds::Bounds;
 use state::catalog::Catalog;
 use state::config;
+use state::lanes::Lanes;
 use state::record;
 use state::stop::Failure;
 use state::write::Record;
@@ -45,7 +47,10 @@ pub(crate) fn open_store_within(
     data: &Path,
     bounds: Bounds,
 ) -> Result<(Store, Option<Recovered>), Failure> {
-    Store::refuse_lost_records(data, record::position_of)?;
+    // A node of a cluster does not wait for its disk: its peers have what a power failure takes.
+    if !membership::is_marked(data) {
+        Store::refuse_lost_records(data, record::position_of)?;
+    }
     recover(data, bounds)
 }
 
@@ -92,6 +97,9 @@ pub fn open_to_read(data: &Path, beside: bool) -> Result<Store, Failure> {
 fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recovered, Failure> {
     let mut replayer = Replayer::new(store)?;
     replayer.catalog.bounds = bounds;
+    if replayer.is_member {
+        recovery.accept_loss();
+    }
     let checkpoint = replayer.position;
     let mut keeper = Keeper::open_at_checkpoint(store.folder(), checkpoint)?;
     let mut kept = Vec::new();
@@ -129,6 +137,10 @@ pub struct Replayer {
     pub(crate) catalog: Catalog,
     /// Position of the last record that changed the state.
     pub position: u64,
+    /// How far the copy has followed the log of a cluster.
+    lanes: Lanes,
+    /// Whether the copy belongs to a cluster.
+    is_member: bool,
 }
 
 impl Replayer {
@@ -141,6 +153,8 @@ impl Replayer {
         Ok(Replayer {
             catalog,
             position: snapshot.position()?,
+            lanes: Lanes::load(&snapshot)?,
+            is_member: membership::of(&snapshot)?.is_some(),
         })
     }
 
@@ -194,18 +208,38 @@ impl Replayer {
         let record = Record {
             position: decoded.position,
             time_us: decoded.time_us,
-            units: decoded.units(),
+            units: decoded.writes.units(),
         };
         let applied = apply(&mut batch, &self.catalog, &record, Occasion::Again)?;
         let outcome = Outcome::of(&record, &applied, bytes.len());
-        if applied.changed > 0 {
+        let changed = applied.changed > 0;
+        if !changed && decoded.logged.is_some() {
+            // A refused change of the configuration may have left rows in this transaction.
+            drop(batch);
+            batch = store.begin(&self.catalog.indexes)?;
+        }
+        if let Some(logged) = &decoded.logged {
+            if changed && applied.configuration {
+                self.lanes.configuration = decoded.position;
+            }
+            let origin = &logged.origin;
+            match &decoded.part {
+                Some(part) => parts::put(&mut batch, origin, part.index, &part.bytes)?,
+                None => parts::drop_all(&mut batch, origin)?,
+            }
+            self.lanes.note(origin, logged.place);
+            self.lanes.store(&mut batch)?;
+        }
+        if changed || decoded.logged.is_some() {
             batch.commit()?;
+        }
+        if changed {
             self.position = decoded.position;
         }
         if let Some(next) = applied.catalog {
             self.catalog = next;
         }
-        Ok((decoded.writes.len() as u64, outcome))
+        Ok((decoded.writes.all.len() as u64, outcome))
     }
 }
 

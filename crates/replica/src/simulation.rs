@@ -6,9 +6,11 @@
 //! cuts, failures of the disk, clean ends. After each step the results are those that the model
 //! expects, and the digest is that of every other execution of the same records.
 //!
-//! `PANDO_SIMULATE_SEED` runs one seed, `PANDO_SIMULATE_RUNS` that number of seeds from 0 on.
+//! `PANDO_SIMULATE_SEED` runs one seed, `PANDO_SIMULATE_RUNS` that number of seeds from 0 on, and
+//! `PANDO_SIMULATE_CLUSTER_SEED` one seed of a cluster of three nodes.
 
 mod clock;
+mod cluster;
 mod content;
 mod copy;
 mod disk;
@@ -66,13 +68,8 @@ fn run(seed: u64) -> (BTreeMap<u64, u128>, Vec<String>) {
     }
 }
 
-#[test]
-fn nodes_are_what_the_model_says() {
-    if let Some(seed) = setting("PANDO_SIMULATE_SEED") {
-        run(seed);
-        return;
-    }
-    let runs = setting("PANDO_SIMULATE_RUNS").unwrap_or(RUNS);
+/// Runs the seeds from 0 to `runs` on all processors.
+fn run_all(runs: u64, run: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -85,6 +82,25 @@ fn nodes_are_what_the_model_says() {
             });
         }
     });
+}
+
+#[test]
+fn nodes_are_what_the_model_says() {
+    if let Some(seed) = setting("PANDO_SIMULATE_SEED") {
+        run(seed);
+        return;
+    }
+    let runs = setting("PANDO_SIMULATE_RUNS").unwrap_or(RUNS);
+    run_all(runs, |seed| drop(run(seed)));
+}
+
+#[test]
+fn nodes_of_a_cluster_are_equal() {
+    if let Some(seed) = setting("PANDO_SIMULATE_CLUSTER_SEED") {
+        return cluster::run(seed);
+    }
+    let runs = setting("PANDO_SIMULATE_RUNS").unwrap_or(RUNS);
+    run_all(runs, cluster::run);
 }
 
 #[test]

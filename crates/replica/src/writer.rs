@@ -12,8 +12,12 @@ mod queue;
 use crate::clients::{Clients, Submission, Writes, for_all};
 use crate::executor::{Executor, is_damage};
 use crate::failure::failure_result;
+use crate::follower::Follower;
+use crate::orderer::Orderer;
 pub use attempts::Attempts;
+pub(crate) use outdated::Outdated;
 pub(crate) use queue::Queue;
+use state::catalog::Catalog;
 use state::write::Unit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -21,10 +25,10 @@ use std::thread::JoinHandle;
 /// Maximum number of writes in one transaction: a commit of more takes noticeable time.
 const GROUP_MAX: usize = 8_192;
 
-/// Handle of the writer thread.
+/// Handle of the threads that order and execute writes.
 pub(crate) struct Writer<T> {
     queue: Arc<Queue<T>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// State of the writer thread.
@@ -38,18 +42,42 @@ impl<T: Send + 'static> Writer<T> {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start<C>(executor: Executor, clients: C) -> std::io::Result<Writer<T>>
+    pub fn start<C>(
+        executor: Executor,
+        clients: C,
+        queue: Arc<Queue<T>>,
+    ) -> std::io::Result<Writer<T>>
     where
         C: Clients<Ticket = T> + 'static,
     {
-        let queue = Arc::new(Queue::default());
         let own = Arc::clone(&queue);
         let desk = Thread { executor, clients };
         let builder = std::thread::Builder::new().name("writer".to_owned());
         let thread = builder.spawn(move || desk.run(&own))?;
         Ok(Writer {
             queue,
-            thread: Mutex::new(Some(thread)),
+            threads: Mutex::new(vec![thread]),
+        })
+    }
+
+    /// Starts the two threads of a node in a cluster.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start_in_cluster<C>(
+        orderer: Orderer<C>,
+        follower: Follower<C>,
+    ) -> std::io::Result<Writer<T>>
+    where
+        C: Clients<Ticket = T> + 'static,
+    {
+        let queue = Arc::clone(&orderer.queue);
+        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let executor = named("executor").spawn(move || follower.run())?;
+        let orderer = named("orderer").spawn(move || orderer.run())?;
+        Ok(Writer {
+            queue,
+            threads: Mutex::new(vec![orderer, executor]),
         })
     }
 
@@ -82,15 +110,11 @@ impl<T: Send + 'static> Writer<T> {
     /// Ends the thread after executing and answering all waiting writes.
     pub fn stop(&self) {
         self.queue.stop();
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer thread panicked");
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread that executes writes panicked");
+            }
         }
     }
 }
@@ -120,7 +144,7 @@ impl<C: Clients> Thread<C> {
         }
         let mut rest = taken;
         while !rest.is_empty() {
-            let count = self.next_group(rest);
+            let count = next_group(rest, &self.executor.parts.catalog.load());
             let (now, later) = rest.split_at(count);
             self.executor.parts.compaction.keep_pace();
             self.write_current(now);
@@ -136,27 +160,6 @@ impl<C: Clients> Thread<C> {
             let version = self.executor.version();
             queue.attempts().settle(version);
         }
-    }
-
-    /// Number of waiting submissions that go into the next transaction.
-    fn next_group(&self, waiting: &[Submission<C::Ticket>]) -> usize {
-        let catalog = self.executor.parts.catalog.load();
-        let alone = |it: &Submission<C::Ticket>| {
-            let mut writes = it.writes.all().iter();
-            writes.any(|it| it.name().is_within(&catalog.config) || it.is_rehearsal())
-        };
-        let (mut count, mut writes) = (0, 0);
-        for submission in waiting {
-            if alone(submission) {
-                return count.max(1);
-            }
-            writes += submission.writes.all().len();
-            if count > 0 && writes > GROUP_MAX {
-                break;
-            }
-            count += 1;
-        }
-        count
     }
 
     /// Orders, executes, commits and answers one group.
@@ -189,4 +192,24 @@ impl<C: Clients> Thread<C> {
             }
         }
     }
+}
+
+/// Number of waiting submissions that go into the next record.
+pub(crate) fn next_group<T>(waiting: &[Submission<T>], catalog: &Catalog) -> usize {
+    let alone = |it: &Submission<T>| {
+        let mut writes = it.writes.all().iter();
+        writes.any(|it| it.name().is_within(&catalog.config) || it.is_rehearsal())
+    };
+    let (mut count, mut writes) = (0, 0);
+    for submission in waiting {
+        if alone(submission) {
+            return count.max(1);
+        }
+        writes += submission.writes.all().len();
+        if count > 0 && writes > GROUP_MAX {
+            break;
+        }
+        count += 1;
+    }
+    count
 }

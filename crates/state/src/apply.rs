@@ -25,6 +25,8 @@ pub struct Applied {
     pub left_work: bool,
     /// Whether an entry was deleted or renamed, or a password, a lock or the configuration changed.
     pub accounts: bool,
+    /// Whether the configuration changed: an entry at or below `cn=config`.
+    pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
 }
@@ -64,7 +66,8 @@ pub fn apply(
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
-    let accounts = noticed.accounts || noticed.configuration;
+    let configuration = noticed.configuration;
+    let accounts = noticed.accounts || configuration;
     if changed == 0 {
         return Ok(Applied {
             results,
@@ -73,6 +76,7 @@ pub fn apply(
             ending,
             left_work,
             accounts,
+            configuration,
             reclaimed,
         });
     }
@@ -90,6 +94,7 @@ pub fn apply(
                 ending,
                 left_work,
                 accounts,
+                configuration,
                 reclaimed,
             })
         }
@@ -111,6 +116,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         ending: Vec::new(),
         left_work: false,
         accounts: false,
+        configuration: false,
         reclaimed: 0,
     }
 }

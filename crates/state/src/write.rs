@@ -85,6 +85,11 @@ impl Write {
         self.has(|options| options.no_operation)
     }
 
+    /// Returns whether the write stores the results of password checks.
+    pub fn is_of_attempts(&self) -> bool {
+        matches!(self.change, Change::Attempts(_))
+    }
+
     /// Returns whether an option is set.
     pub fn has(&self, option: impl Fn(&WriteOptions) -> bool) -> bool {
         self.options.as_deref().is_some_and(option)

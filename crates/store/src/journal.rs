@@ -42,7 +42,7 @@ use crate::lmdb::ReadTransaction;
 use crate::open_database::Durability;
 use crate::store::Store;
 use checkpoint::{Checkpoint, CheckpointFile};
-use log::{Log, Unwritten};
+use log::{Log, LogPlace, Unwritten};
 use threads::{Checkpointer, Syncer, sync_all};
 
 /// Name of the folder of segments, in the data folder.
@@ -88,6 +88,8 @@ struct Open {
     companions: Vec<Arc<File>>,
     /// Time at which the checkpoint in force was noticed to be complete.
     in_force_since: Instant,
+    /// Sequence number of the first record that the checkpoint in force lacks.
+    in_force_before: u64,
     /// Whether overwriting may take new blocks, so that room must be kept free.
     needs_reserve: bool,
     /// Number of the first segment that a reader holds, with all later ones.
@@ -151,6 +153,34 @@ impl Journal {
             true => open.syncer.send(staged),
             false => open.syncer.write(staged),
         }
+    }
+
+    /// Appends a record of a log that others keep safe, without waiting for the disk: it survives the
+    /// end of the process, and perhaps not that of the machine. It cannot be taken back.
+    ///
+    /// # Errors
+    /// [`Error::Full`], or the record cannot be written: nothing has been appended.
+    pub fn relay(&mut self, content: &[u8]) -> Result<(), Error> {
+        let open = self.open.as_mut().ok_or_else(not_begun)?;
+        if open.needs_reserve {
+            file_system::require_reserve(self.store.folder(), content.len() as u64)?;
+        }
+        let staged = open.log.stage(content, std::mem::take(&mut open.buffer))?;
+        let written = staged
+            .disk
+            .write(&staged.file, &staged.bytes, staged.offset);
+        open.buffer = staged.bytes;
+        match written {
+            Ok(()) => open.log.keep(),
+            Err(_) => open.log.rewind(),
+        }
+        written.map_err(Error::system("writing the log"))
+    }
+
+    /// Sequence number of the first record that a power failure may undo; `None` before
+    /// [`Journal::begin`], when each commit is durable.
+    pub fn synced_before(&self) -> Option<u64> {
+        self.open.as_ref().map(|it| it.in_force_before)
     }
 
     /// Waits until the record appended last is durable.
@@ -381,6 +411,7 @@ impl Open {
         checkpoint::mark(folder, id)?;
         let pin = ReadTransaction::begin(&store.shared.environment())?;
         let first = checkpoint_of(store, &pin, &log, 1)?;
+        let in_force_before = first.place.sequence;
         let file = CheckpointFile::create(folder, &first, disk)?;
         let start = Error::system("starting a thread");
         let checkpointer = Checkpointer::start(store, file, pin).map_err(start)?;
@@ -396,6 +427,7 @@ impl Open {
             checkpoints: 1,
             companions: Vec::new(),
             in_force_since: Instant::now(),
+            in_force_before,
             needs_reserve: file_system::takes_blocks(folder),
             held: None,
         })
@@ -437,13 +469,16 @@ impl Open {
 
     /// Handles the end of a checkpoint. Once it is in force, segments before its own are dropped;
     /// without room for it, the next checkpoint gets its number, and so its slot.
-    fn checkpointed(&mut self, done: Result<u64, Error>) -> Result<(), Error> {
+    fn checkpointed(&mut self, done: Result<LogPlace, Error>) -> Result<(), Error> {
         if let Err(Error::Full) = done {
             self.checkpoints -= 1;
             self.dirty_since = Some(Instant::now());
         }
-        let segment = done?;
+        let LogPlace {
+            segment, sequence, ..
+        } = done?;
         self.in_force_since = Instant::now();
+        self.in_force_before = sequence;
         let needed = self.held.map_or(segment, |held| held.min(segment));
         self.log.release_before(needed)
     }

@@ -367,6 +367,23 @@ impl<'a> Snapshot<'a> {
         Ok(row.and_then(|(key, value)| Some((key.strip_prefix(none.as_slice())?, value))))
     }
 
+    /// Returns name and value of every small value whose name begins with `prefix`, in the order of
+    /// names.
+    ///
+    /// # Errors
+    /// Errors of LMDB.
+    pub fn metas(&self, prefix: &[u8]) -> Result<Vec<Row<'a>>, Error> {
+        let (prefix, none) = (value_key(prefix), value_key(&[]));
+        let mut cursor = self.transaction.cursor(self.tables.meta)?;
+        let mut rows = Vec::new();
+        let mut row = cursor.seek(&prefix)?;
+        while let Some((key, value)) = row.filter(|(key, _)| key.starts_with(&prefix)) {
+            rows.extend(key.strip_prefix(none.as_slice()).map(|key| (key, value)));
+            row = cursor.next()?;
+        }
+        Ok(rows)
+    }
+
     /// Returns the attribute dictionary.
     ///
     /// # Errors

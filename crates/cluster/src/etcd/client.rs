@@ -7,7 +7,6 @@ use etcd_client::{Certificate, Client, ConnectOptions, GetOptions, Identity, Tls
 use tokio::task::JoinSet;
 
 use super::member::{Member, TlsFiles};
-use super::program::{OLDEST, Version};
 use super::voters::Seen;
 
 /// How long one question may take.
@@ -42,17 +41,6 @@ pub enum ClientError {
         /// Seconds that it had.
         seconds: u64,
     },
-    /// The member is older than [`OLDEST`].
-    #[error(
-        "expected etcd {OLDEST} or later, the one at {url} is {found}: upgrade it, or let Pando \
-         run its own"
-    )]
-    Old {
-        /// URL of the member.
-        url: String,
-        /// The version that it says.
-        found: String,
-    },
     /// The member answers and has no leader.
     #[error("etcd at {url} has no leader: too few of its cluster's members reach each other")]
     NoLeader {
@@ -62,10 +50,8 @@ pub enum ClientError {
 }
 
 /// What a member says about itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// Its version, such as `3.7.3`.
-    pub version: String,
     /// Identifier of the leader that it follows; `None` without one.
     pub leader: Option<u64>,
     /// Whether it has no vote yet.
@@ -104,25 +90,9 @@ pub async fn standing(url: &str, tls: &TlsFiles) -> Result<Standing, ClientError
     let mut maintenance = client.maintenance_client();
     let answer = in_time(url, maintenance.status()).await?;
     Ok(Standing {
-        version: answer.version().to_owned(),
         leader: Some(answer.leader()).filter(|leader| *leader != 0),
         is_learner: answer.is_learner(),
     })
-}
-
-/// Asks the member at `url` for its version, which an operator chose and not Pando.
-///
-/// # Errors
-/// It does not answer, or is too old.
-pub async fn check_version(url: &str, tls: &TlsFiles) -> Result<Version, ClientError> {
-    let found = standing(url, tls).await?.version;
-    match Version::parse(&found) {
-        Some(version) if version >= OLDEST => Ok(version),
-        _ => Err(ClientError::Old {
-            url: url.to_owned(),
-            found,
-        }),
-    }
 }
 
 /// Asks the member at `url` for all members of its cluster, and each of these whether it answers.
@@ -167,6 +137,19 @@ pub(super) async fn listed(
     let mut members = members.join_all().await;
     members.sort_by_key(|it| it.id);
     Ok(members)
+}
+
+/// Like [`ready`], for a thread without a runtime.
+///
+/// # Errors
+/// The errors of [`ready`]; the system gives no runtime.
+pub fn wait_until_ready(member: &Member, patience: Duration) -> Result<Standing, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the first start of etcd: {error}"))?;
+    let waited = runtime.block_on(ready(member, patience));
+    waited.map_err(|error| error.to_string())
 }
 
 /// Waits until the member answers and follows a leader.

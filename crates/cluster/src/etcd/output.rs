@@ -87,9 +87,9 @@ impl Output {
     }
 
     /// Whether etcd has said, since the last call, that it goes on with data of an interrupted
-    /// first start. Its write-ahead log then names the member and nothing else: such a member knows no
-    /// cluster, not even itself, and never comes to a leader. It has never voted and never taken a
-    /// write, for the first record is committed with its own membership.
+    /// first start. Its write-ahead log then names the member and nothing else: such a member knows
+    /// no cluster, not even itself, and never comes to a leader. It has never voted and never taken
+    /// a write, for the first record is committed with its own membership.
     pub fn take_went_on_with_nothing(&mut self) -> bool {
         std::mem::take(&mut self.went_on_with_nothing)
     }

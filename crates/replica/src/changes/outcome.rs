@@ -141,6 +141,7 @@ mod tests {
             ending: Vec::new(),
             left_work: false,
             accounts: false,
+            configuration: false,
             reclaimed: 0,
         };
         let outcome = Outcome::of(&record, &applied, 1_000);

@@ -107,6 +107,7 @@ impl Executor {
             keeper.begin_another();
         }
         let retired = self.parts.store.replace_with(ready.copy)?;
+        self.following.replaced();
         // The copy has at least the indexes that searches use, so the previous catalog's are valid
         // too.
         let published = self.publish_indexes(&states);

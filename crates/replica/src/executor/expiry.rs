@@ -20,6 +20,9 @@ impl Executor {
 
     /// Removes dynamic entries past their end, by ordinary writes.
     pub(super) fn remove_expired(&mut self) {
+        if !self.parts.own.may_submit() {
+            return;
+        }
         while self.expiry.wait(&*self.parts.clock) == Some(Duration::ZERO) {
             let now_us = self.parts.clock.now_us();
             let catalog = self.parts.catalog.load_full();

@@ -6,7 +6,7 @@
 //! without an owner, tours under [`META_TOURS`]. So nothing has to be remembered over a restart,
 //! and after a crash the work continues where the log ends.
 
-use super::Executor;
+use super::{Executor, OwnWrites};
 use protocol::ResultCode;
 use schema::Name;
 use state::execute::META_TOURS;
@@ -31,11 +31,21 @@ impl Executor {
 
     /// Runs one slice if work is left; a small slice if other writes wait or were just executed.
     pub(super) fn reclaim_some(&mut self, others_wait: bool) {
-        if !self.reclaiming.is_due() {
+        if !self.reclaiming.is_due() || !self.parts.own.may_submit() {
             return;
+        }
+        if let OwnWrites::Submitted(_) = &self.parts.own {
+            // Another node may have done it.
+            self.reclaimed();
+            if !self.reclaiming.is_due() {
+                return;
+            }
         }
         let most = self.reclaiming.begin_slice(others_wait);
         let write = reclaiming_write(most);
+        if let OwnWrites::Submitted(steward) = &self.parts.own {
+            return steward.submit(vec![write]);
+        }
         let left = self
             .perform(&[std::slice::from_ref(&write)])
             .map(|executed| {
@@ -54,6 +64,15 @@ impl Executor {
                     );
                 }
             }
+        }
+    }
+
+    /// Finds out, after a record of a cluster's log that removed entries, whether it was the last.
+    pub(super) fn reclaimed(&mut self) {
+        match self.is_left() {
+            Ok(true) => self.reclaiming.went_on(),
+            Ok(false) => self.reclaiming.end(),
+            Err(failure) => tracing::error!(%failure, "the store could not be read"),
         }
     }
 

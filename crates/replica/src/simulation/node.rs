@@ -7,7 +7,7 @@ use super::events::{Answers, Commits, Events};
 use super::log::{Ordered, SimulatedLog};
 use crate::clients::{Submission, Writes};
 use crate::clock::Clock;
-use crate::executor::{Executor, IndexSlices, Parts};
+use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
 use crate::node::Opened;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::writer::{Queue, Thread};
@@ -57,7 +57,7 @@ impl Node {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
-            log: Box::new(log),
+            own: OwnWrites::Ordered(Box::new(log)),
             disk: Arc::clone(&disk) as Arc<dyn store::Disk>,
             keeper: None,
             commits: Arc::default(),

@@ -46,6 +46,12 @@ impl Attempts {
         self.collected.is_empty()
     }
 
+    /// Whether attempts wait for the writer, and those that it has taken are executed: a storm of
+    /// attempts becomes one write for each entry at a time.
+    pub fn wait(&self) -> bool {
+        !self.collected.is_empty() && self.ordered.is_empty()
+    }
+
     /// A time that no attempt has: now, or a little later.
     pub fn time_us(&self, now_us: u64) -> u64 {
         now_us.max(self.last_us + 1)

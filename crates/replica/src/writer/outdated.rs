@@ -14,7 +14,7 @@ impl<C: Clients> Thread<C> {
     /// the others.
     pub(super) fn write_current(&mut self, group: &[Submission<C::Ticket>]) {
         let schema = self.executor.parts.catalog.load().schema.clone();
-        let outdated = |it: &Submission<C::Ticket>| outdated(it, &schema);
+        let outdated = |it: &Submission<C::Ticket>| Outdated::first_of(it, &schema);
         for part in group.chunk_by(|one, next| outdated(one) == outdated(next)) {
             match part.first().and_then(outdated) {
                 None => self.write(part),
@@ -28,20 +28,9 @@ impl<C: Clients> Thread<C> {
     }
 }
 
-/// The first write of a submission with a removed or redefined attribute type; `None` if there is
-/// none.
-fn outdated<T>(submission: &Submission<T>, schema: &Schema) -> Option<Outdated> {
-    let writes = submission.writes.all().iter().enumerate();
-    let mut outdated = writes.filter_map(|(at, write)| {
-        let type_id = write.outdated_type(schema)?;
-        Some(Outdated { at, type_id })
-    });
-    outdated.next()
-}
-
 /// A write with an attribute type whose definition changed while it waited.
 #[derive(PartialEq)]
-struct Outdated {
+pub(crate) struct Outdated {
     /// Index of the write in its submission.
     at: usize,
     /// The attribute type, under the schema that resolved the write.
@@ -49,8 +38,19 @@ struct Outdated {
 }
 
 impl Outdated {
+    /// The first write of a submission with a removed or redefined attribute type; `None` if there is
+    /// none.
+    pub fn first_of<T>(submission: &Submission<T>, schema: &Schema) -> Option<Outdated> {
+        let writes = submission.writes.all().iter().enumerate();
+        let mut outdated = writes.filter_map(|(at, write)| {
+            let type_id = write.outdated_type(schema)?;
+            Some(Outdated { at, type_id })
+        });
+        outdated.next()
+    }
+
     /// The response `busy`: when sent again, the request is resolved under the new schema.
-    fn refused(&self, schema: &Schema) -> Done {
+    pub fn refused(&self, schema: &Schema) -> Done {
         let name = schema.type_of(self.type_id).name();
         let result = LdapResult {
             code: ResultCode::BUSY,

@@ -2,8 +2,9 @@
 
 use super::Attempts;
 use crate::clients::{Submission, Writes};
+use state::write::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Submissions and attempts that wait for the writer.
 pub(crate) struct Queue<T> {
@@ -79,12 +80,14 @@ impl<T> Queue<T> {
         let mut state = self.lock();
         loop {
             let mut attempts = self.attempts();
-            if !state.waiting.is_empty() || !attempts.is_empty() {
+            if !state.waiting.is_empty() || attempts.wait() {
                 let mut group = std::mem::take(&mut state.waiting);
-                group.extend(attempts.order().map(|write| Submission {
-                    writes: Writes::One(write),
-                    ticket: None,
-                }));
+                if attempts.wait() {
+                    group.extend(attempts.order().map(|write| Submission {
+                        writes: Writes::One(write),
+                        ticket: None,
+                    }));
+                }
                 return Some(group);
             }
             drop(attempts);
@@ -108,10 +111,62 @@ impl<T> Queue<T> {
                 }
             };
             state.sleeping = false;
-            if timed_out && state.waiting.is_empty() && self.attempts().is_empty() {
+            if timed_out && state.waiting.is_empty() && !self.attempts().wait() {
                 return Some(Vec::new());
             }
         }
+    }
+
+    /// Waits until submissions or attempts wait; returns `false` when the queue was stopped and none
+    /// do.
+    pub fn wait(&self) -> bool {
+        let mut state = self.lock();
+        loop {
+            if !state.waiting.is_empty() || self.attempts().wait() {
+                return true;
+            }
+            if state.stopping {
+                return false;
+            }
+            state.sleeping = true;
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.sleeping = false;
+        }
+    }
+
+    /// Waits until the waiting writes have `bytes` bytes, or the time is over.
+    pub fn collect(&self, bytes: usize, time: Duration) {
+        let until = Instant::now() + time;
+        let mut state = self.lock();
+        loop {
+            let writes = state.waiting.iter().flat_map(|it| it.writes.all());
+            if state.stopping || writes.map(Write::bytes).sum::<usize>() >= bytes {
+                return;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left == Duration::ZERO {
+                return;
+            }
+            let woken = self.wake.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Puts submissions back before all others.
+    pub fn put_back(&self, mut group: Vec<Submission<T>>) {
+        let mut state = self.lock();
+        group.append(&mut state.waiting);
+        state.waiting = group;
+        self.wake_sleeping(&mut state);
+    }
+
+    /// Notes that the attempts taken are stored in snapshots from this version on, or are lost.
+    pub fn settle_attempts(&self, version: u64) {
+        self.attempts().settle(version);
+        self.wake();
     }
 
     fn wake_sleeping(&self, state: &mut State<T>) {

@@ -19,6 +19,8 @@ pub(super) struct LogReader {
     segment: Option<Segment>,
     /// Place at which the next record begins, if there is one.
     next: LogPlace,
+    /// Whether records may be lost in the middle.
+    accepts_loss: bool,
 }
 
 #[derive(Debug)]
@@ -43,7 +45,13 @@ impl LogReader {
             id,
             segment,
             next: place,
+            accepts_loss: false,
         })
+    }
+
+    /// Lets the log end at the first record that cannot be read.
+    pub fn accept_loss(&mut self) {
+        self.accepts_loss = true;
     }
 
     /// The sequence number of the next record.
@@ -77,7 +85,9 @@ impl LogReader {
             };
             return Ok(Some(content));
         }
-        self.refuse_later_records()?;
+        if !self.accepts_loss {
+            self.refuse_later_records()?;
+        }
         Ok(None)
     }
 

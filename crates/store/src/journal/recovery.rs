@@ -10,7 +10,7 @@ use crate::lmdb::ReadTransaction;
 use crate::lock::lock_folder;
 use crate::open_database::Durability;
 use crate::page_file;
-use crate::state::{STATE_KEY, State};
+use crate::state::{STATE_KEY, State, value_key};
 use crate::store::{Store, StoreOptions, whole_file};
 
 /// A store at its checkpoint, with the records that came after it. The owner executes each in a
@@ -57,6 +57,13 @@ impl Store {
         }
         let _lock = lock_folder(folder)?;
         refuse_lost(folder, position_of)
+    }
+
+    /// Returns a small named value of the state that the next start of a database begins with, before it
+    /// executes its log;
+    /// `None` if there is none, or the file cannot be read. No process has it open.
+    pub fn next_meta(folder: &Path, key: &[u8]) -> Option<Vec<u8>> {
+        page_file::next_value(folder, "meta", &value_key(key))
     }
 }
 
@@ -133,6 +140,12 @@ impl Recovery {
             store: store.clone(),
             finished: false,
         })
+    }
+
+    /// Lets the log end at the first record that cannot be read, even if later ones can: those who
+    /// wrote it did not wait for the disk, and others have its records.
+    pub fn accept_loss(&mut self) {
+        self.reader.accept_loss();
     }
 
     /// Returns the content of the next record; `None` after the last one.

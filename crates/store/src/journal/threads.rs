@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::checkpoint::{Checkpoint, CheckpointFile, failed_sync};
-use super::log::{Staged, Unwritten};
+use super::log::{LogPlace, Staged, Unwritten};
 use crate::error::Error;
 use crate::lmdb::ReadTransaction;
 use crate::store::Store;
@@ -84,7 +84,7 @@ impl Drop for Syncer {
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     jobs: Option<Sender<Job>>,
-    results: Receiver<Result<u64, Error>>,
+    results: Receiver<Result<LogPlace, Error>>,
     busy: bool,
     thread: Option<JoinHandle<()>>,
 }
@@ -146,10 +146,10 @@ impl Checkpointer {
         self.busy
     }
 
-    /// Returns the outcome of the checkpoint being made: the first segment still needed.
+    /// Returns the outcome of the checkpoint being made: the place of the first record still needed.
     /// [`Error::Full`]: there was no room to write it; the previous checkpoint is in force, and the
     /// next attempt must not take its slot.
-    pub fn finished(&mut self, wait: bool) -> Option<Result<u64, Error>> {
+    pub fn finished(&mut self, wait: bool) -> Option<Result<LogPlace, Error>> {
         if !self.busy {
             return None;
         }
@@ -178,11 +178,11 @@ pub(super) fn sync_all(companions: &[Arc<File>]) -> Result<(), Error> {
     })
 }
 
-fn make(store: &Store, file: &CheckpointFile, checkpoint: &Checkpoint) -> Result<u64, Error> {
+fn make(store: &Store, file: &CheckpointFile, checkpoint: &Checkpoint) -> Result<LogPlace, Error> {
     let synced = file.disk().sync_database(&|| store.sync());
     synced.map_err(|error| failed_sync("syncing the database", error))?;
     file.write(checkpoint)?;
-    Ok(checkpoint.place.segment)
+    Ok(checkpoint.place)
 }
 
 fn ended() -> Error {

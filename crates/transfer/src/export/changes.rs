@@ -148,12 +148,12 @@ impl Printer<'_> {
     fn put(&self, frame: &Frame, decoded: &Decoded, out: &mut Vec<u8>) -> Result<u64, Failure> {
         let position = decoded.position;
         let time = generalized_time(decoded.time_us);
-        let numbers = match frame.outcome.numbers(decoded.writes.len()) {
+        let numbers = match frame.outcome.numbers(decoded.writes.all.len()) {
             Some(numbers) => numbers,
             None => self.numbers_now(frame, decoded)?,
         };
         let mut count = 0;
-        for (number, write) in decoded.writes.iter().enumerate() {
+        for (number, write) in decoded.writes.all.iter().enumerate() {
             let hidden = write.name().is_within(&self.catalog.config);
             // Writes of the server itself, which cannot be applied elsewhere.
             let own = matches!(write.change, Change::Reclaim(_) | Change::Attempts(_));
@@ -265,7 +265,7 @@ impl Printer<'_> {
     /// guess for changes kept by an earlier build, which did not record numbers.
     fn numbers_now(&self, frame: &Frame, decoded: &Decoded) -> Result<Vec<GivenNumber>, Failure> {
         let mut numbers = Vec::new();
-        for (write, it) in decoded.writes.iter().enumerate() {
+        for (write, it) in decoded.writes.all.iter().enumerate() {
             if let Change::Add(addition) = &it.change
                 && frame.outcome.has(write)
             {

@@ -1,0 +1,102 @@
+//! A node's place in its cluster, as `cluster.json` has it.
+
+use crate::address::Address;
+use crate::authority::node_name;
+use crate::ids::{self, ClusterId};
+use replica::commit_log::NodeId;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Version of `cluster.json` that this program writes and reads.
+pub const VERSION: u32 = 1;
+
+/// A node's place in its cluster: the content of `cluster.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Membership {
+    /// Version of the file.
+    pub version: u32,
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Which of the cluster's logs the node follows, from 1. A cluster that lost its log, or was
+    /// filled anew, begins another.
+    pub generation: u64,
+    /// This node.
+    #[serde(with = "ids::node")]
+    pub node: NodeId,
+    /// Where other nodes reach this one.
+    pub address: Address,
+    /// The other nodes, as far as they were known when the file was written.
+    pub peers: Vec<Member>,
+    /// The etcd that keeps the log.
+    pub etcd: Etcd,
+}
+
+/// A node of a cluster, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The node.
+    #[serde(with = "ids::node")]
+    pub node: NodeId,
+    /// Where other nodes reach it.
+    pub address: Address,
+}
+
+/// The etcd that keeps a cluster's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Etcd {
+    /// Nodes run it themselves, and use the cluster's own certificates.
+    Managed(ManagedEtcd),
+    /// An operator runs it.
+    External(ExternalEtcd),
+}
+
+/// An etcd that nodes of the cluster run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManagedEtcd {
+    /// Name of this node's member, whether or not it runs one.
+    pub name: String,
+    /// URL at which this node's member serves clients.
+    pub client_url: String,
+    /// URL at which this node's member speaks to other members.
+    pub peer_url: String,
+    /// URLs of other nodes' members that serve clients, as far as known.
+    pub others: Vec<String>,
+}
+
+/// An etcd that an operator runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalEtcd {
+    /// URLs at which its members serve clients.
+    pub urls: Vec<String>,
+    /// File of the authority of its members' certificates. Relative paths begin at the folder
+    /// `cluster`.
+    pub ca: PathBuf,
+    /// File of the certificate to present.
+    pub certificate: PathBuf,
+    /// File of its private key.
+    pub key: PathBuf,
+}
+
+impl Membership {
+    /// The managed etcd of a node at an address.
+    pub fn managed_etcd(node: NodeId, address: &Address, others: Vec<String>) -> Etcd {
+        Etcd::Managed(ManagedEtcd {
+            name: node_name(node),
+            client_url: address.etcd_client_url(),
+            peer_url: address.etcd_peer_url(),
+            others,
+        })
+    }
+
+    /// This node as a member.
+    pub fn own(&self) -> Member {
+        Member {
+            node: self.node,
+            address: self.address.clone(),
+        }
+    }
+}

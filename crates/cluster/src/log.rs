@@ -1,0 +1,332 @@
+//! The commit log on etcd: etcd's history of a few keys that are overwritten is the log, a place in
+//! it is a revision.
+//!
+//! Invariants:
+//! - a record is appended by a transaction that succeeds at most once, however often it is sent;
+//! - a bundle is refused only if it was never sent, or can never come into the log any more;
+//! - nothing waits here for etcd but the log's own thread.
+
+mod append;
+mod catch_up;
+mod envelope;
+mod fence;
+mod found;
+#[doc(hidden)]
+pub mod fuzz;
+mod intake;
+mod keys;
+mod lanes;
+mod members;
+mod membership;
+mod pool;
+mod probe;
+mod queue;
+mod register;
+mod search;
+mod settings;
+mod state;
+mod tail;
+mod trim;
+mod upkeep;
+mod values;
+mod volume;
+mod watch;
+
+pub use found::found;
+pub use members::{ClusterView, Database, Difference, Member, NodeDigest};
+pub use membership::ChangeFailure;
+pub use settings::{EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
+pub use trim::HoldFailure;
+
+use fence::Question;
+use pool::Opening;
+use replica::commit_log::{
+    Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, NodeId, Standing, Unreachable, Wake,
+};
+use state::{Shared, lock};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Notify, oneshot};
+
+/// A node's use of the commit log on etcd.
+pub struct EtcdLog {
+    shared: Arc<Shared>,
+    lanes: Vec<UnboundedSender<Bundle>>,
+    questions: UnboundedSender<Question>,
+    ended: Arc<Notify>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    runtime: tokio::runtime::Handle,
+}
+
+/// Where the tasks get their work from.
+struct Inboxes {
+    lanes: Vec<UnboundedReceiver<Bundle>>,
+    questions: UnboundedReceiver<Question>,
+}
+
+impl EtcdLog {
+    /// Opens the log: registers this node, and begins to read behind the place that it has
+    /// executed.
+    ///
+    /// If no member of etcd answers, the log is open nevertheless: it goes on trying, and
+    /// [`health`](CommitLog::health) says so meanwhile. If etcd holds something else than this
+    /// cluster's log, [`next`](CommitLog::next) fails.
+    ///
+    /// # Errors
+    /// The settings contradict themselves, or an etcd that answers is too old.
+    pub fn open(settings: EtcdLogSettings) -> Result<EtcdLog, OpenFailure> {
+        let shared = Arc::new(Shared::new(settings)?);
+        let mut lanes = Vec::new();
+        let mut bundles = Vec::new();
+        for _ in 0..shared.settings.lanes {
+            let (sender, receiver) = unbounded_channel();
+            lanes.push(sender);
+            bundles.push(receiver);
+        }
+        let (questions, asked) = unbounded_channel();
+        let inboxes = Inboxes {
+            lanes: bundles,
+            questions: asked,
+        };
+        let ended = Arc::new(Notify::new());
+        let (opened, opening) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let handle = runtime.handle().clone();
+        let thread = {
+            let (shared, ended) = (shared.clone(), ended.clone());
+            let work = async move {
+                let work = run(shared, inboxes, opened);
+                tokio::select! {
+                    () = ended.notified() => (),
+                    () = work => (),
+                }
+            };
+            let named = std::thread::Builder::new().name("log".to_owned());
+            named.spawn(move || runtime.block_on(work))?
+        };
+        let log = EtcdLog {
+            shared,
+            lanes,
+            questions,
+            ended,
+            thread: Mutex::new(Some(thread)),
+            runtime: handle,
+        };
+        match opening.blocking_recv() {
+            Ok(Ok(())) => Ok(log),
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(OpenFailure::Settings("its thread has ended".to_owned())),
+        }
+    }
+
+    /// What is known of all nodes, for `pando cluster status` and `cn=monitor`.
+    pub fn members(&self) -> ClusterView {
+        let view = lock(&self.shared.members).view(self.shared.settings.trimming.alive_for);
+        ClusterView {
+            head: self.shared.head(),
+            endpoint: self.shared.pool.endpoint(),
+            database: *lock(&self.shared.database),
+            read: self
+                .shared
+                .reached
+                .load(std::sync::atomic::Ordering::Acquire),
+            ..view
+        }
+    }
+
+    /// Positions at which nodes reported different states, ascending; empty as it should be.
+    pub fn differences(&self) -> Vec<Difference> {
+        lock(&self.shared.members).differences()
+    }
+}
+
+impl EtcdLog {
+    /// Keeps all records behind a place for `time`, on behalf of a node that is joining from a copy
+    /// of the state at that place; zero ends that. To be renewed before the time is over. Waits for
+    /// etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or records behind that place were trimmed already.
+    pub fn hold(&self, node: NodeId, from: u64, time: Duration) -> Result<(), HoldFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { trim::hold(&shared, node, from, time).await })
+    }
+
+    /// Removes a node from the cluster: it can append nothing any more, and never register again.
+    /// Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or there is no such node.
+    pub fn remove(&self, node: NodeId) -> Result<(), ChangeFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { membership::remove(&shared, node).await })
+    }
+
+    /// Raises the format level of records, which never sinks. Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, or a member's program does not know that level.
+    pub fn raise_format(&self, level: u32) -> Result<(), ChangeFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { membership::raise_format(&shared, level).await })
+    }
+
+    /// Has the log's thread do something, and waits for its result.
+    fn wait_for<T: Send + 'static, E: From<Unreachable> + Send + 'static>(
+        &self,
+        act: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.runtime.spawn(async move {
+            let result = act.await;
+            // Nobody waits if the caller's thread is gone.
+            let _ = sender.send(result);
+        });
+        let result = receiver.recv();
+        result.unwrap_or_else(|_| Err(Unreachable("the log has ended".to_owned()).into()))
+    }
+}
+
+/// Runs all tasks of the log; tells as soon as its opening is decided.
+async fn run(
+    shared: Arc<Shared>,
+    inboxes: Inboxes,
+    opened: oneshot::Sender<Result<(), OpenFailure>>,
+) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for index in 0..shared.pool.len() {
+        if let Err(error) = shared.pool.dial(index).await {
+            let url = shared.pool.url(index);
+            let text = format!("expected a URL of etcd, found {url}: {error}");
+            // Nobody listens only if opening was given up.
+            let _ = opened.send(Err(OpenFailure::Settings(text)));
+            return;
+        }
+    }
+    for (lane, bundles) in (0..).zip(inboxes.lanes) {
+        let shared = shared.clone();
+        tasks.spawn(async move { append::run(&shared, lane, bundles).await });
+    }
+    let of = |it: &Arc<Shared>| it.clone();
+    let its = of(&shared);
+    tasks.spawn(async move { fence::run(&its, inboxes.questions).await });
+    let its = of(&shared);
+    tasks.spawn(async move { search::keep(&its).await });
+    let its = of(&shared);
+    tasks.spawn(async move { register::run(&its).await });
+    let its = of(&shared);
+    tasks.spawn(async move { tail::run(&its).await });
+    let its = of(&shared);
+    tasks.spawn(async move { upkeep::run(&its).await });
+    let opening = decided(&shared).await;
+    let is_open = opening.is_ok();
+    let _ = opened.send(opening);
+    if is_open {
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended {
+                // Our bug; better a log that says so than one that hangs.
+                let text = format!("a task of it ended: {error}");
+                shared.fail(LogFailure::Strange(text));
+            }
+        }
+        // Reading and appending may have ended for good; `end` ends the thread.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Waits until this process has registered, or cannot for the time being.
+async fn decided(shared: &Shared) -> Result<(), OpenFailure> {
+    let mut opening = shared.pool.opening();
+    let decided = opening.wait_for(|it| *it != Opening::Trying).await;
+    let decided = decided.map_or(Opening::Tried, |it| it.clone());
+    if let Opening::Old { endpoint, found } = decided {
+        return Err(OpenFailure::Version { endpoint, found });
+    }
+    let mut session = shared.session.subscribe();
+    let registered = session.wait_for(Option::is_some);
+    // However that ends: without a registration health says why.
+    let wait = shared.settings.attempt_timeout * 2;
+    let until = tokio::time::Instant::now() + wait;
+    tokio::pin!(registered);
+    while shared.queue.failure().is_none() && tokio::time::Instant::now() < until {
+        let look = Duration::from_millis(20);
+        if tokio::time::timeout(look, &mut registered).await.is_ok() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl CommitLog for EtcdLog {
+    fn on_free(&self, wake: Wake) {
+        self.shared.lanes.on_free(wake);
+    }
+
+    fn lanes(&self) -> u8 {
+        self.shared.settings.lanes
+    }
+
+    fn is_free(&self, lane: u8) -> bool {
+        self.shared.lanes.is_free(lane)
+    }
+
+    fn submit(&self, bundle: Bundle) {
+        let Some(lane) = self.lanes.get(usize::from(bundle.lane)) else {
+            let lanes = self.lanes.len();
+            let reason = format!("expected a lane below {lanes}, found {}", bundle.lane);
+            self.shared.refuse(bundle.number, &reason);
+            return;
+        };
+        self.shared.lanes.take(bundle.lane);
+        // After the end nobody is told anything.
+        let _ = lane.send(bundle);
+    }
+
+    fn next(&self, wait: Duration) -> Result<Vec<LogEvent>, LogFailure> {
+        self.shared.queue.next(wait)
+    }
+
+    fn fence(&self, then: Fenced) {
+        // What cannot be sent is dropped, and answered by that.
+        let _ = self.questions.send(Question::new(then));
+    }
+
+    fn report(&self, standing: Standing) {
+        self.shared.report(standing);
+    }
+
+    fn is_steward(&self) -> bool {
+        let own = self.shared.settings.node;
+        let alive_for = self.shared.settings.trimming.alive_for;
+        let view = lock(&self.shared.members).view(alive_for);
+        let mut lower = view.members.iter().filter(|it| it.id < own);
+        !lower.any(|it| it.is_alive && !it.is_removed)
+    }
+
+    fn health(&self) -> LogHealth {
+        self.shared.health()
+    }
+
+    fn end(&self) {
+        self.shared.queue.end();
+        self.ended.notify_one();
+        let thread = lock(&self.thread).take();
+        // A callback may end the log from its own thread.
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // A panic of that thread was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for EtcdLog {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

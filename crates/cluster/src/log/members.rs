@@ -1,0 +1,373 @@
+//! What is known of all nodes, from their registrations, positions and holds in the log.
+
+use super::keys::Key;
+use super::settings::NodeAbout;
+use super::values::{self, Floor, Format, Hold, Registration, Report};
+use replica::commit_log::{NodeId, Standing};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Digests kept for each node.
+pub(super) const DIGESTS_MAX: usize = 64;
+
+/// A snapshot of the cluster as this node knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClusterView {
+    /// All nodes that ever registered, by id.
+    pub members: Vec<Member>,
+    /// The last place of the log.
+    pub head: u64,
+    /// The place that this node has read.
+    pub read: u64,
+    /// The place up to which the log was trimmed, 0 if it never was.
+    pub floor: u64,
+    /// Format level of records, `None` before it was read.
+    pub format_level: Option<u32>,
+    /// URL of the member of etcd in use, `None` while there is none.
+    pub endpoint: Option<String>,
+    /// How full that member's database is, `None` before it was asked.
+    pub database: Option<Database>,
+}
+
+/// How full etcd is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Database {
+    /// Bytes in use: about the records that are kept.
+    pub used_bytes: u64,
+    /// Bytes that its file may have at most; appends end well before.
+    pub quota_bytes: u64,
+}
+
+/// A node of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The node.
+    pub id: NodeId,
+    /// What it said of itself when it registered.
+    pub about: NodeAbout,
+    /// Number of its registrations.
+    pub epoch: u64,
+    /// It was removed, and is no member any longer.
+    pub is_removed: bool,
+    /// It reported within the time after which a node counts as stopped.
+    pub is_alive: bool,
+    /// What it has executed, `None` before its first report.
+    pub standing: Option<Standing>,
+    /// Time since its last report came; at least that, for a report older than this process.
+    pub since_report: Option<Duration>,
+    /// Its clock less this node's in microseconds, too small by the time its report took; `None`
+    /// until a report came while this process followed the log's end.
+    pub clock_offset_us: Option<i64>,
+}
+
+/// States of nodes that should be equal and are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The position.
+    pub position: u64,
+    /// What each node that reported this position has there.
+    pub digests: Vec<NodeDigest>,
+}
+
+/// Digest of a node's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeDigest {
+    /// The node.
+    pub node: NodeId,
+    /// The digest.
+    pub digest: u128,
+}
+
+/// All that is known.
+#[derive(Default)]
+pub(super) struct Members {
+    nodes: BTreeMap<NodeId, Node>,
+    holds: BTreeMap<NodeId, HeldPlace>,
+    format: Option<u32>,
+    /// Place up to which the log was trimmed.
+    pub(super) floor: u64,
+}
+
+#[derive(Default)]
+struct Node {
+    registration: Registration,
+    registered_at: i64,
+    report: Option<Report>,
+    reported_at: i64,
+    /// When the last change of its registration or report was seen.
+    seen: Option<Instant>,
+    /// When its last report was seen.
+    reported: Option<Instant>,
+    clock_offset_us: Option<i64>,
+    digests: BTreeMap<u64, u128>,
+}
+
+struct HeldPlace {
+    hold: Hold,
+    revision: i64,
+    seen: Instant,
+}
+
+/// A value of a key.
+pub(super) struct Observed<'a> {
+    /// Meaning of the key.
+    pub(super) key: Key,
+    /// The value.
+    pub(super) value: &'a [u8],
+    /// The revision that set it.
+    pub(super) revision: i64,
+    /// This node's clock in microseconds since 1970, `None` if the value may be old.
+    pub(super) now_us: Option<u64>,
+}
+
+impl Members {
+    /// Takes the value of a key, unless a later one is known.
+    pub(super) fn observe(&mut self, observed: &Observed<'_>) {
+        let revision = observed.revision;
+        let seen = Instant::now();
+        match observed.key {
+            Key::Node(id) => {
+                let node = self.nodes.entry(id).or_default();
+                if let Some(registration) = values::decode(observed.value)
+                    && node.registered_at < revision
+                {
+                    node.registered_at = revision;
+                    node.registration = registration;
+                    node.seen = Some(seen);
+                }
+            }
+            Key::Position(id) => {
+                let node = self.nodes.entry(id).or_default();
+                if let Some(report) = values::decode(observed.value)
+                    && node.reported_at < revision
+                {
+                    node.reported_at = revision;
+                    node.seen = Some(seen);
+                    node.reported = Some(seen);
+                    node.take_report(report, observed.now_us);
+                }
+            }
+            Key::Hold(id) => {
+                let known = self.holds.get(&id).map_or(0, |it| it.revision);
+                if let Some(hold) = values::decode(observed.value)
+                    && known < revision
+                {
+                    self.holds.insert(
+                        id,
+                        HeldPlace {
+                            hold,
+                            revision,
+                            seen,
+                        },
+                    );
+                }
+            }
+            Key::Floor => {
+                let floor = values::decode::<Floor>(observed.value);
+                self.floor = self.floor.max(floor.map_or(0, |it| it.place));
+            }
+            Key::Format => {
+                let format = values::decode::<Format>(observed.value);
+                self.format = format.map(|it| it.level).max(self.format);
+            }
+            Key::Cluster | Key::Lane { .. } => (),
+        }
+    }
+
+    /// A snapshot without the places of the log.
+    pub(super) fn view(&self, alive_for: Duration) -> ClusterView {
+        let member = |(id, node): (&NodeId, &Node)| Member {
+            id: *id,
+            about: node.registration.about(),
+            epoch: node.registration.epoch,
+            is_removed: node.registration.removed,
+            is_alive: node.is_within(alive_for),
+            standing: node.report.as_ref().map(Report::standing),
+            since_report: node.reported.map(|it| it.elapsed()),
+            clock_offset_us: node.clock_offset_us,
+        };
+        ClusterView {
+            members: self.nodes.iter().map(member).collect(),
+            format_level: self.format,
+            floor: self.floor,
+            ..ClusterView::default()
+        }
+    }
+
+    /// Whether it is the turn of `own` to trim: no node with a lower id is alive.
+    pub(super) fn is_turn_of(&self, own: NodeId, alive_for: Duration) -> bool {
+        let mut lower = self.nodes.range(..own);
+        !lower.any(|(_, node)| node.is_within(alive_for))
+    }
+
+    /// The last place that neither a hold needs any longer nor a node seen within `absent_for`, but
+    /// for `own`, which knows better itself. `None` if there are no such.
+    pub(super) fn unneeded(&self, own: NodeId, absent_for: Duration) -> Option<u64> {
+        let others = self.nodes.iter().filter(|it| *it.0 != own);
+        let nodes = others.filter(|it| it.1.is_within(absent_for));
+        let synced = nodes.map(|it| it.1.synced());
+        let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
+        let held = self.holds.values().filter(counts).map(|it| it.hold.place);
+        synced.chain(held).min()
+    }
+
+    /// Positions at which nodes reported different states, ascending.
+    pub(super) fn differences(&self) -> Vec<Difference> {
+        let mut by_position: BTreeMap<u64, Vec<NodeDigest>> = BTreeMap::new();
+        for (node, it) in self.nodes.iter().filter(|it| !it.1.registration.removed) {
+            for (position, digest) in &it.digests {
+                let (node, digest) = (*node, *digest);
+                let reported = by_position.entry(*position).or_default();
+                reported.push(NodeDigest { node, digest });
+            }
+        }
+        let differ = |it: &Vec<NodeDigest>| it.iter().any(|one| one.digest != it[0].digest);
+        let different = by_position.into_iter().filter(|(_, it)| differ(it));
+        different
+            .map(|(position, digests)| Difference { position, digests })
+            .collect()
+    }
+}
+
+impl Node {
+    /// Whether it is a member that was seen within this time.
+    fn is_within(&self, time: Duration) -> bool {
+        !self.registration.removed && self.seen.is_some_and(|it| it.elapsed() < time)
+    }
+
+    /// The place that it will not need records before.
+    fn synced(&self) -> u64 {
+        let from = self.registration.from;
+        match &self.report {
+            Some(it) if it.epoch == self.registration.epoch => it.standing().synced_place,
+            // It may have gone back since, or not synced all that it has executed.
+            Some(it) => it.standing().synced_place.min(from),
+            None => from,
+        }
+    }
+
+    /// Takes a report that came at `now_us`, or at an unknown time.
+    fn take_report(&mut self, report: Report, now_us: Option<u64>) {
+        let epoch = self.report.as_ref().map_or(0, |it| it.epoch);
+        if report.epoch != epoch {
+            // It may have begun anew with another node's state.
+            self.digests.clear();
+        }
+        for reported in &report.digests {
+            if let Some(digest) = reported.digest() {
+                self.digests.insert(reported.position, digest);
+            }
+        }
+        while self.digests.len() > DIGESTS_MAX {
+            self.digests.pop_first();
+        }
+        if let Some(now) = now_us {
+            let offset = i128::from(report.now_us) - i128::from(now);
+            self.clock_offset_us = i64::try_from(offset).ok();
+        }
+        self.report = Some(report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::values::{ReportedDigest, encode};
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn id(number: u8) -> NodeId {
+        NodeId([number; 16])
+    }
+
+    /// A node that registered once, from place 10.
+    fn register(members: &mut Members, number: u8, epoch: u64) {
+        let mut registration = Registration::new(&NodeAbout::default());
+        registration.epoch = epoch;
+        registration.from = 10;
+        let value = encode(&registration);
+        observe(members, Key::Node(id(number)), &value);
+    }
+
+    /// A report with a synced place and a digest.
+    fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
+        let standing = Standing {
+            synced_place: 100 * u64::from(number),
+            ..Standing::default()
+        };
+        let mut report = Report::new(&standing, epoch, 5);
+        report.digests.push(ReportedDigest::new(1_024, digest));
+        observe(members, Key::Position(id(number)), &encode(&report));
+    }
+
+    fn observe(members: &mut Members, key: Key, value: &[u8]) {
+        let known = members.nodes.values();
+        let last = known.map(|it| it.registered_at.max(it.reported_at)).max();
+        members.observe(&Observed {
+            key,
+            value,
+            revision: last.unwrap_or(0) + 1,
+            now_us: Some(3),
+        });
+    }
+
+    #[test]
+    fn a_node_that_registered_again_counts_from_where_it_began() {
+        let mut members = Members::default();
+        assert_eq!(members.unneeded(id(9), SOON), None);
+        register(&mut members, 1, 1);
+        assert_eq!(members.unneeded(id(9), SOON), Some(10));
+        // It knows better itself.
+        assert_eq!(members.unneeded(id(1), SOON), None);
+        report(&mut members, 1, 1, 7);
+        assert_eq!(members.unneeded(id(9), SOON), Some(100));
+        register(&mut members, 1, 2);
+        assert_eq!(members.unneeded(id(9), SOON), Some(10));
+        report(&mut members, 1, 2, 7);
+        assert_eq!(members.unneeded(id(9), SOON), Some(100));
+        assert_eq!(members.unneeded(id(9), Duration::ZERO), None);
+        assert_eq!(members.view(SOON).members[0].clock_offset_us, Some(2));
+    }
+
+    #[test]
+    fn the_lowest_node_alive_trims() {
+        let mut members = Members::default();
+        register(&mut members, 2, 1);
+        register(&mut members, 3, 1);
+        let turn = |number, alive_for| members.is_turn_of(id(number), alive_for);
+        assert!(turn(1, SOON) && turn(2, SOON) && !turn(3, SOON));
+        assert!(turn(3, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_state_taken_from_another_node_is_compared_anew() {
+        let mut members = Members::default();
+        for (number, digest) in [(1, 7), (2, 7), (3, 8)] {
+            register(&mut members, number, 1);
+            report(&mut members, number, 1, digest);
+        }
+        let differences = members.differences();
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0].position, 1_024);
+        let digests: Vec<_> = differences[0].digests.iter().map(|it| it.digest).collect();
+        assert_eq!(digests, [7, 7, 8]);
+        register(&mut members, 3, 2);
+        report(&mut members, 3, 2, 7);
+        assert_eq!(members.differences(), []);
+    }
+
+    #[test]
+    fn an_older_value_changes_nothing() {
+        let mut members = Members::default();
+        register(&mut members, 1, 2);
+        let before = members.view(SOON);
+        members.observe(&Observed {
+            key: Key::Node(id(1)),
+            value: &encode(&Registration::default()),
+            revision: 1,
+            now_us: None,
+        });
+        assert_eq!(members.view(SOON), before);
+    }
+}

@@ -1,0 +1,146 @@
+//! What a log is opened with, and why opening can fail.
+
+use replica::Clock;
+use replica::commit_log::NodeId;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a node uses the commit log.
+#[derive(Clone)]
+pub struct EtcdLogSettings {
+    /// URLs of etcd's members, the nearest first: it is used as long as it works.
+    pub endpoints: Vec<String>,
+    /// Certificates for `https` URLs; `None` for `http`.
+    pub tls: Option<LogTls>,
+    /// UUID of the cluster.
+    pub cluster: [u8; 16],
+    /// This node.
+    pub node: NodeId,
+    /// What other nodes and operators learn of this node.
+    pub about: NodeAbout,
+    /// Place up to which this node has executed the log, 0 for nothing.
+    pub from: u64,
+    /// Number of lanes, at least 1: bundles in flight at the same time.
+    pub lanes: u8,
+    /// Time for the first attempts to append, and for each other question: several round trips. Two
+    /// of an append's attempts must fail before another member is asked. While etcd elects a
+    /// leader, appends that came to it before are lost, so that the time is part of the longest
+    /// pause.
+    pub attempt_timeout: Duration,
+    /// Time after which a bundle that could never be sent is refused.
+    pub write_timeout: Duration,
+    /// Bytes of events that wait for [`next`](replica::commit_log::CommitLog::next) before reading
+    /// pauses.
+    pub waiting_bytes_max: usize,
+    /// Time between two reports of this node's place to the others. New digests are reported within
+    /// a fifth of it.
+    pub report_every: Duration,
+    /// When etcd's history is trimmed, and when it is full.
+    pub trimming: Trimming,
+    /// Time and random identifiers.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Certificates for connections to etcd, in PEM.
+#[derive(Clone)]
+pub struct LogTls {
+    /// Certificate of the authority that signed those of etcd's members.
+    pub authority: String,
+    /// This node's certificate.
+    pub certificate: String,
+    /// Its private key.
+    pub key: String,
+}
+
+/// What a node says about itself when it registers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeAbout {
+    /// Address at which other nodes reach it, `HOST:PORT`.
+    pub address: String,
+    /// Client URL of the etcd member that runs beside it, empty without one.
+    pub etcd_url: String,
+    /// Lowest format level of records that its program executes.
+    pub format_min: u32,
+    /// Highest format level of records that its program executes.
+    pub format_max: u32,
+    /// Version of its program.
+    pub version: String,
+}
+
+/// Bounds of etcd's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trimming {
+    /// Bytes of records that are kept at most for nodes that have not synced them.
+    pub retention_bytes: u64,
+    /// Time between two trims.
+    pub every: Duration,
+    /// Bytes of records after which the log is trimmed before that time.
+    pub every_bytes: u64,
+    /// A node counts as running while its position was reported within this time.
+    pub alive_for: Duration,
+    /// A registered node that does not run holds records back for this time, as far as
+    /// `retention_bytes` allows, so that a restart needs no copy of another node's state.
+    pub absent_for: Duration,
+    /// Quota of etcd's database in bytes, for members that do not tell theirs. No bundle is
+    /// appended above 60 percent of it.
+    pub quota_bytes: u64,
+}
+
+impl Default for Trimming {
+    fn default() -> Self {
+        Trimming {
+            retention_bytes: 1 << 30,
+            every: Duration::from_secs(10),
+            every_bytes: 64 << 20,
+            alive_for: Duration::from_secs(15),
+            absent_for: Duration::from_secs(3600),
+            quota_bytes: 4 << 30,
+        }
+    }
+}
+
+impl EtcdLogSettings {
+    /// Settings for a local network, with one lane, everything else as usual.
+    pub fn new(endpoints: Vec<String>, cluster: [u8; 16], node: NodeId) -> EtcdLogSettings {
+        EtcdLogSettings {
+            endpoints,
+            tls: None,
+            cluster,
+            node,
+            about: NodeAbout::default(),
+            from: 0,
+            lanes: 1,
+            attempt_timeout: Duration::from_millis(500),
+            write_timeout: Duration::from_secs(10),
+            waiting_bytes_max: 64 << 20,
+            report_every: Duration::from_secs(5),
+            trimming: Trimming::default(),
+            clock: Arc::new(replica::SystemClock),
+        }
+    }
+}
+
+/// Reasons why a log cannot be opened however often it is tried.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenFailure {
+    /// The settings contradict themselves.
+    #[error("the settings of the commit log: {0}")]
+    Settings(String),
+    /// An etcd that lacks what the log needs.
+    #[error("expected etcd 3.6 or later at {endpoint}, found {found}: update etcd")]
+    Version {
+        /// URL of the member.
+        endpoint: String,
+        /// Version that it named.
+        found: String,
+    },
+    /// etcd did not answer, where that is needed at once.
+    #[error(transparent)]
+    Unreachable(#[from] replica::commit_log::Unreachable),
+    /// etcd holds something else.
+    #[error("{0}")]
+    Strange(String),
+    /// The system gave no thread.
+    #[error("the thread of the commit log could not be started: {0}")]
+    Thread(#[from] std::io::Error),
+}

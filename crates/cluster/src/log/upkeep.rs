@@ -1,0 +1,162 @@
+//! What a node does besides reading and appending: it reports how far it is, trims the log when
+//! that is its turn, and looks how full etcd is.
+
+use super::members::Database;
+use super::pool::Connected;
+use super::probe::{describe, within};
+use super::state::{Reason, Session, Shared, lock, place};
+use super::trim;
+use super::values::{self, Report, ReportedDigest};
+use etcd_client::{Compare, CompareOp, Error, Txn, TxnOp};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Time between two looks at the size of etcd's database.
+const SIZE_EVERY: Duration = Duration::from_secs(2);
+
+/// When each duty was last done.
+struct Done {
+    report: Option<Instant>,
+    /// The last position whose digest was reported.
+    digest: u64,
+    size: Option<Instant>,
+    trim: Instant,
+}
+
+/// Does the duties until the log ends.
+pub(super) async fn run(shared: &Shared) {
+    let mut done = Done {
+        report: None,
+        digest: 0,
+        size: None,
+        trim: Instant::now(),
+    };
+    let every = shared.settings.trimming.every.min(report_pause(shared));
+    loop {
+        let connected = shared.pool.connected().await;
+        look(shared, &connected, &mut done).await;
+        // A report wakes this only for a digest: the others can wait.
+        let _ = tokio::time::timeout(every, shared.reported.notified()).await;
+    }
+}
+
+/// Time between two reports at least.
+fn report_pause(shared: &Shared) -> Duration {
+    shared.settings.report_every / 5
+}
+
+/// Whether this much time has passed since something, or it was never done.
+fn is_due(done: Option<Instant>, every: Duration) -> bool {
+    done.is_none_or(|it| it.elapsed() >= every)
+}
+
+/// Does what is due. One duty that fails does not keep the others from being done: a full etcd
+/// takes no report, but can be trimmed.
+async fn look(shared: &Shared, connected: &Connected, done: &mut Done) {
+    let session = shared.session.borrow().clone();
+    // A node that cannot follow the log needs no records any more.
+    if let Some(session) = session
+        && shared.queue.failure().is_none()
+    {
+        let reported = report(shared, connected, &session, done).await;
+        note(connected, "report", reported);
+    }
+    if is_due(done.size, SIZE_EVERY) {
+        done.size = Some(Instant::now());
+        note(connected, "size", size(shared, connected).await);
+    }
+    let trimming = &shared.settings.trimming;
+    let bytes = lock(&shared.volume).since_trim();
+    if is_due(Some(done.trim), trimming.every) || bytes >= trimming.every_bytes {
+        done.trim = Instant::now();
+        note(connected, "trim", trim::trim(shared, connected).await);
+    }
+}
+
+/// Notes a duty that was not done. The appends and the reader find out whether the member works.
+fn note(connected: &Connected, duty: &str, done: Result<(), Error>) {
+    if let Err(error) = done {
+        let (url, error) = (&connected.url, describe(&error));
+        tracing::debug!(url, duty, error, "a duty for the commit log failed");
+    }
+}
+
+/// Reports how far this node is, if there is news and the last report is old enough.
+async fn report(
+    shared: &Shared,
+    connected: &Connected,
+    session: &Session,
+    done: &mut Done,
+) -> Result<(), Error> {
+    let (value, digest) = {
+        let own = lock(&shared.own);
+        let Some(standing) = own.standing else {
+            return Ok(());
+        };
+        let digest = own.digests.back().map_or(0, |it| it.position);
+        let is_news = digest != done.digest && is_due(done.report, report_pause(shared));
+        if !is_news && !is_due(done.report, shared.settings.report_every) {
+            return Ok(());
+        }
+        let now_us = shared.settings.clock.now_us();
+        let mut report = Report::new(&standing, session.epoch, now_us);
+        let reported = |it: &super::state::Digest| ReportedDigest::new(it.position, it.digest);
+        report.digests = own.digests.iter().map(reported).collect();
+        (values::encode(&report), digest)
+    };
+    let node = shared.keys.node(shared.settings.node);
+    let key = shared.keys.position(shared.settings.node);
+    let ours = Compare::mod_revision(node, CompareOp::Equal, session.revision);
+    let transaction = Txn::new()
+        .when([ours])
+        .and_then([TxnOp::put(key, value, None)]);
+    let mut kv = connected.kv();
+    let answer = within(shared.settings.attempt_timeout, kv.txn(transaction)).await?;
+    shared.saw_head(answer.header().map_or(0, |it| place(it.revision())));
+    done.report = Some(Instant::now());
+    done.digest = digest;
+    Ok(())
+}
+
+/// Looks how full etcd's database is.
+async fn size(shared: &Shared, connected: &Connected) -> Result<(), Error> {
+    let mut maintenance = connected.client.maintenance_client();
+    let status = within(shared.settings.attempt_timeout, maintenance.status()).await?;
+    if let Some(alarm) = status.errors().iter().find(|it| it.contains("NOSPACE")) {
+        let text = format!(
+            "busy: etcd has raised an alarm ({alarm}): run `etcdctl defrag` on each member, then \
+             `etcdctl alarm disarm`"
+        );
+        shared.set(Reason::Busy, Some(text));
+        return Ok(());
+    }
+    // An etcd without an own quota reports none.
+    let quota = match place(status.db_size_quota()) {
+        0 => shared.settings.trimming.quota_bytes,
+        told => told,
+    };
+    let database = Database {
+        used_bytes: place(status.raft_used_db_size()),
+        quota_bytes: quota,
+    };
+    *lock(&shared.database) = Some(database);
+    set_busy(shared, database);
+    Ok(())
+}
+
+/// Marks etcd as too full for appends, or as not.
+fn set_busy(shared: &Shared, database: Database) {
+    let used = database.used_bytes;
+    let percent = used.saturating_mul(100) / database.quota_bytes.max(1);
+    let was = shared.is_busy();
+    // Five percent apart, so that it does not change with each trim.
+    if percent >= 60 {
+        let text = format!(
+            "busy: etcd's database holds {used} bytes, {percent} percent of its quota; expected \
+             less than 60"
+        );
+        shared.set(Reason::Busy, Some(text));
+    } else if was && percent < 55 {
+        shared.set(Reason::Busy, None);
+    }
+}

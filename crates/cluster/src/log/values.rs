@@ -1,0 +1,164 @@
+//! The values of all keys but the lanes': JSON, so that an operator can read them with `etcdctl`.
+//!
+//! Unknown members are ignored, missing ones take defaults: programs of different versions share
+//! them.
+
+use super::settings::NodeAbout;
+use replica::commit_log::Standing;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// `cluster`: made once, never changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    /// UUID of the cluster, 32 hexadecimal digits.
+    pub(super) cluster: String,
+    /// The number by which etcd's members know their own cluster. An etcd that was restored from a
+    /// backup has another one, and may lack records.
+    pub(super) etcd: u64,
+}
+
+/// `fmt`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Format {
+    /// Format level of records.
+    pub(super) level: u32,
+}
+
+/// `node/<id>`. Only registration and removal write it: an append compares its revision.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Registration {
+    /// Number of registrations of the node so far.
+    pub(super) epoch: u64,
+    /// Random name of the process that registered.
+    pub(super) process: String,
+    /// Place from which that process follows the log.
+    pub(super) from: u64,
+    /// The node was removed: it must not register again.
+    pub(super) removed: bool,
+    address: String,
+    etcd_url: String,
+    format_min: u32,
+    format_max: u32,
+    version: String,
+}
+
+impl Registration {
+    /// A registration without what a node says about itself.
+    pub(super) fn new(about: &NodeAbout) -> Registration {
+        Registration {
+            address: about.address.clone(),
+            etcd_url: about.etcd_url.clone(),
+            format_min: about.format_min,
+            format_max: about.format_max,
+            version: about.version.clone(),
+            ..Registration::default()
+        }
+    }
+
+    /// What the node says about itself.
+    pub(super) fn about(&self) -> NodeAbout {
+        NodeAbout {
+            address: self.address.clone(),
+            etcd_url: self.etcd_url.clone(),
+            format_min: self.format_min,
+            format_max: self.format_max,
+            version: self.version.clone(),
+        }
+    }
+}
+
+/// `pos/<id>`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Report {
+    /// Number of the registration that reports.
+    pub(super) epoch: u64,
+    place: u64,
+    synced_place: u64,
+    position: u64,
+    time_us: u64,
+    /// The node's clock when it reported, microseconds since 1970.
+    pub(super) now_us: u64,
+    /// Digests of the state at the last multiples of `DIGEST_EVERY`, oldest first.
+    pub(super) digests: Vec<ReportedDigest>,
+}
+
+/// Digest of the state at a position.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ReportedDigest {
+    /// The position.
+    pub(super) position: u64,
+    /// 32 hexadecimal digits.
+    digest: String,
+}
+
+impl ReportedDigest {
+    /// The digest, `None` for text that is none.
+    pub(super) fn digest(&self) -> Option<u128> {
+        u128::from_str_radix(&self.digest, 16).ok()
+    }
+
+    /// A digest as text.
+    pub(super) fn new(position: u64, digest: u128) -> ReportedDigest {
+        ReportedDigest {
+            position,
+            digest: format!("{digest:032x}"),
+        }
+    }
+}
+
+impl Report {
+    /// What a node says of itself, at this time of its clock.
+    pub(super) fn new(standing: &Standing, epoch: u64, now_us: u64) -> Report {
+        Report {
+            epoch,
+            place: standing.place,
+            synced_place: standing.synced_place,
+            position: standing.position,
+            time_us: standing.time_us,
+            now_us,
+            digests: Vec::new(),
+        }
+    }
+
+    /// What the node has executed.
+    pub(super) fn standing(&self) -> Standing {
+        let last = self.digests.last();
+        let digest = last.and_then(|it| Some((it.position, it.digest()?)));
+        Standing {
+            place: self.place,
+            synced_place: self.synced_place,
+            position: self.position,
+            digest: digest.unwrap_or_default(),
+            time_us: self.time_us,
+        }
+    }
+}
+
+/// `hold/<id>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hold {
+    /// Nothing behind this place may be trimmed.
+    pub(super) place: u64,
+    /// Seconds for which it counts after it was written; 0 for a hold that was released.
+    pub(super) seconds: u64,
+}
+
+/// `floor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Floor {
+    /// Records up to this place were trimmed or may be at any time.
+    pub(super) place: u64,
+}
+
+/// The bytes of a value.
+pub(super) fn encode(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("values have text keys and no maps")
+}
+
+/// A value of these bytes, `None` for other bytes.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    serde_json::from_slice(bytes).ok()
+}

@@ -1,0 +1,208 @@
+//! The state of all nodes of a cluster, as one of them is told by the others.
+
+use crate::command::{now, runtime};
+use crate::identity::{Identity, Member};
+use crate::peer::{NodeStatus, PeerClient};
+use crate::trouble::Trouble;
+use std::collections::BTreeMap;
+use tokio::task::JoinSet;
+
+/// All nodes, this one first.
+#[derive(Debug, Clone)]
+pub struct Overview {
+    /// The nodes.
+    pub nodes: Vec<Seen>,
+}
+
+/// A node, and what it says.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The node.
+    pub member: Member,
+    /// Its state, or why it does not tell it.
+    pub status: Result<NodeStatus, String>,
+    /// Its clock less this machine's, in microseconds; 0 if it does not answer.
+    pub clock_offset_us: i64,
+}
+
+/// How far a node is behind the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lag {
+    /// Places of the log that the node has not executed, an upper bound of the records.
+    pub records: u64,
+    /// Time between its last executed record and the last one that any node has executed, in
+    /// microseconds.
+    pub us: u64,
+}
+
+/// How a node's digest compares with the others'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Equality {
+    /// Equal to that of most nodes at the same position.
+    Equal,
+    /// Others tell digests of a later position only.
+    Behind,
+    /// Another one than most nodes have at the same position.
+    Different,
+}
+
+impl Overview {
+    /// Asks this node, then all nodes that it knows.
+    ///
+    /// # Errors
+    /// The certificates of the identity cannot be used.
+    pub fn look(identity: &Identity) -> Result<Overview, Trouble> {
+        let runtime = runtime()?;
+        let membership = &identity.membership;
+        runtime.block_on(async {
+            let own = ask(identity, membership.own())?.await;
+            // The file may lack nodes that joined later.
+            let known = match &own.status {
+                Ok(status) => &status.members,
+                Err(_) => &membership.peers,
+            };
+            let others = known.iter().filter(|it| it.node != membership.node);
+            let mut asked = JoinSet::new();
+            for other in others {
+                asked.spawn(ask(identity, other.clone())?);
+            }
+            let mut nodes = asked.join_all().await;
+            nodes.sort_by(|a, b| a.member.address.cmp(&b.member.address));
+            nodes.insert(0, own);
+            Ok(Overview { nodes })
+        })
+    }
+
+    /// How far a node is behind.
+    pub fn lag(&self, of: &NodeStatus) -> Lag {
+        let head = self.told().map(|it| it.head.max(it.place)).max();
+        let time = self.told().map(|it| it.record_time_us).max();
+        let records = head.unwrap_or(0).saturating_sub(of.place);
+        let us = time.unwrap_or(0).saturating_sub(of.record_time_us);
+        Lag { records, us }
+    }
+
+    /// How a node's digest compares with the others'. Without a majority among those that tell it,
+    /// all are different.
+    pub fn equality(&self, of: &NodeStatus) -> Equality {
+        let at = of.digest_position;
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for status in self.told().filter(|it| it.digest_position == at) {
+            *counts.entry(&status.digest).or_default() += 1;
+        }
+        let own = counts.get(&*of.digest).copied().unwrap_or(0);
+        let all: usize = counts.values().sum();
+        if counts.len() > 1 && own * 2 <= all {
+            return Equality::Different;
+        }
+        match self.told().any(|it| it.digest_position > at) {
+            true => Equality::Behind,
+            false => Equality::Equal,
+        }
+    }
+
+    /// The states of the nodes that answered.
+    fn told(&self) -> impl Iterator<Item = &NodeStatus> {
+        self.nodes.iter().filter_map(|it| it.status.as_ref().ok())
+    }
+}
+
+fn ask(
+    identity: &Identity,
+    member: Member,
+) -> Result<impl Future<Output = Seen> + Send + use<>, Trouble> {
+    let client = PeerClient::new(identity, member.address.clone())?;
+    Ok(async move {
+        let asked = async {
+            let mut link = client.connect().await?;
+            let begun = now();
+            let status: NodeStatus = link.get("/status").await?;
+            // The node has read its clock about halfway between question and answer.
+            let halfway = (begun + now()) / 2;
+            let halfway_us = halfway.as_micros() as i64;
+            let offset = status.clock_us as i64 - halfway_us;
+            Ok::<_, Trouble>((status, offset))
+        };
+        match asked.await {
+            Ok((status, clock_offset_us)) => Seen {
+                member,
+                status: Ok(status),
+                clock_offset_us,
+            },
+            Err(trouble) => Seen {
+                status: Err(trouble.to_string()),
+                member,
+                clock_offset_us: 0,
+            },
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use replica::commit_log::NodeId;
+
+    /// A node that tells a digest at a position.
+    fn node(number: u8, digest_position: u64, digest: &str) -> NodeStatus {
+        let address: crate::address::Address = format!("node{number}:8390").parse().unwrap();
+        NodeStatus {
+            node: NodeId([number; 16]),
+            address,
+            version: String::new(),
+            generation: 1,
+            head: 100,
+            place: 100 - u64::from(number),
+            synced_place: 0,
+            position: digest_position,
+            digest_position,
+            digest: digest.to_owned(),
+            record_time_us: 1_000_000 - u64::from(number),
+            clock_us: 0,
+            trouble: None,
+            members: Vec::new(),
+        }
+    }
+
+    fn overview(told: &[NodeStatus]) -> Overview {
+        let seen = told.iter().map(|it| Seen {
+            member: Member {
+                node: it.node,
+                address: it.address.clone(),
+            },
+            status: Ok(it.clone()),
+            clock_offset_us: 0,
+        });
+        Overview {
+            nodes: seen.collect(),
+        }
+    }
+
+    fn equalities(told: &[NodeStatus]) -> Vec<Equality> {
+        let overview = overview(told);
+        told.iter().map(|it| overview.equality(it)).collect()
+    }
+
+    #[test]
+    fn the_minority_is_different_and_without_a_majority_all_are() {
+        use Equality::{Behind, Different, Equal};
+        let (a, b) = (node(0, 1_024, "a"), node(1, 1_024, "a"));
+        assert_eq!(equalities(&[a.clone(), b.clone()]), [Equal, Equal]);
+        let c = node(2, 1_024, "c");
+        assert_eq!(
+            equalities(&[a.clone(), b.clone(), c.clone()]),
+            [Equal, Equal, Different]
+        );
+        assert_eq!(equalities(&[a.clone(), c]), [Different, Different]);
+        let behind = node(2, 512, "x");
+        assert_eq!(equalities(&[a, b, behind]), [Equal, Equal, Behind]);
+    }
+
+    #[test]
+    fn lag_is_measured_from_the_furthest_that_is_known() {
+        let told = [node(0, 0, ""), node(3, 0, "")];
+        let lag = overview(&told).lag(&told[1]);
+        assert_eq!(lag, Lag { records: 3, us: 3 });
+        assert_eq!(overview(&told).lag(&told[0]).records, 0);
+    }
+}

@@ -1,0 +1,22 @@
+//! The service that a node of a cluster offers to other nodes, and the client of it.
+//!
+//! HTTP over TLS at the node's address: `POST /join` for new nodes with a token; for nodes with a
+//! certificate `GET /status`, `GET /snapshot`, `GET /snapshot/ID/sums/FIRST` and
+//! `GET /snapshot/ID/PIECE`.
+//!
+//! Invariants:
+//! - who has no certificate of the cluster's authority can join with a token and do nothing else;
+//! - messages, connections and waits are bounded.
+
+mod accept;
+mod client;
+mod message;
+mod node;
+mod routes;
+mod service;
+mod tls;
+
+pub use client::{Link, PeerClient};
+pub use message::{JoinAnswer, JoinEtcd, JoinRequest, NodeStatus, Offer, Sums};
+pub use node::PeerNode;
+pub use service::{Service, ServiceOptions, listen};

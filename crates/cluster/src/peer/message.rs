@@ -1,0 +1,123 @@
+//! Messages between nodes, as JSON.
+//!
+//! Fields may be added in later versions: what a reader does not know it skips.
+
+use crate::address::Address;
+use crate::identity::{ClusterId, Member, node_id};
+use replica::commit_log::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// Request of a node that wants to join: `POST /join`.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// The secret of the token.
+    pub secret: String,
+    /// The new node.
+    #[serde(with = "node_id")]
+    pub node: NodeId,
+    /// Where other nodes will reach it.
+    pub address: Address,
+}
+
+/// Answer to a [`JoinRequest`].
+#[derive(Clone, Serialize, Deserialize)]
+pub struct JoinAnswer {
+    /// The authority's certificate as PEM.
+    pub ca: String,
+    /// The authority's private key as PEM: all nodes are equal.
+    pub ca_key: String,
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Which of the cluster's logs is followed, from 1.
+    pub generation: u64,
+    /// The nodes of the cluster, without the new one.
+    pub members: Vec<Member>,
+    /// The etcd that keeps the log.
+    pub etcd: JoinEtcd,
+}
+
+/// The etcd of a [`JoinAnswer`].
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JoinEtcd {
+    /// Nodes run it.
+    Managed {
+        /// URLs at which nodes' members serve clients.
+        urls: Vec<String>,
+    },
+    /// An operator runs it.
+    External {
+        /// URLs at which its members serve clients.
+        urls: Vec<String>,
+        /// Authority of its members' certificates, as PEM.
+        ca: String,
+        /// The certificate to present, as PEM.
+        certificate: String,
+        /// Its private key, as PEM.
+        key: String,
+    },
+}
+
+/// State of a node: `GET /status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    /// The node.
+    #[serde(with = "node_id")]
+    pub node: NodeId,
+    /// Where other nodes reach it.
+    pub address: Address,
+    /// Version of the program.
+    pub version: String,
+    /// Which of the cluster's logs the node follows, from 1.
+    pub generation: u64,
+    /// The last place of the log, as far as the node knows.
+    pub head: u64,
+    /// Place of the last executed record, or a later place without records before it.
+    pub place: u64,
+    /// The last place that a power failure cannot undo on this node.
+    pub synced_place: u64,
+    /// Number of records that changed the state.
+    pub position: u64,
+    /// The last position whose digest is told.
+    pub digest_position: u64,
+    /// Digest of the state at that position, in hexadecimal digits.
+    pub digest: String,
+    /// Time of the last executed record, in microseconds since 1970.
+    pub record_time_us: u64,
+    /// The node's clock when it answered, in microseconds since 1970.
+    pub clock_us: u64,
+    /// Why the node takes no writes or follows no log; `None` if it does both.
+    pub trouble: Option<String>,
+    /// All nodes of the cluster that the node knows, itself included.
+    pub members: Vec<Member>,
+}
+
+/// A copy of a node's database that is made or served: `GET /snapshot`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Identifier of the copy.
+    pub id: String,
+    /// Bytes of each piece but the last.
+    pub piece_bytes: u64,
+    /// Most bytes that the copy can have.
+    pub bytes_max: u64,
+    /// The copy has executed every record up to this place of the log, and perhaps more.
+    pub place: u64,
+}
+
+/// Checksums of a copy's pieces: `GET /snapshot/ID/sums/FIRST`. Waits until there are some.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sums {
+    /// XXH3 (128 bits) of the pieces from number FIRST on, in hexadecimal digits. They detect
+    /// damage; TLS keeps others from changing pieces.
+    pub sums: Vec<String>,
+    /// Bytes of the whole copy; `None` while it is being made.
+    pub bytes: Option<u64>,
+}
+
+/// Body of answers other than success.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Refusal {
+    /// One line that says why, and what to do.
+    pub error: String,
+}

@@ -1,0 +1,31 @@
+//! What the peer service needs of the node it speaks for.
+
+use super::message::NodeStatus;
+use crate::identity::Member;
+use std::io::PipeWriter;
+
+/// A running node, as far as other nodes ask it. The functions may wait for the disk, and are
+/// called on threads where that does no harm.
+pub trait PeerNode: Send + Sync + 'static {
+    /// The node's state.
+    fn status(&self) -> NodeStatus;
+
+    /// The nodes of the cluster, this one included.
+    fn members(&self) -> Vec<Member>;
+
+    /// URLs at which the cluster's etcd serves clients, if nodes run it.
+    fn etcd_urls(&self) -> Vec<String>;
+
+    /// Most bytes that a copy of the database can have now.
+    ///
+    /// # Errors
+    /// The reason why there can be no copy, for people.
+    fn copy_bytes_max(&self) -> Result<u64, String>;
+
+    /// Writes a copy of the newest state of the database without free pages, from the first byte to
+    /// the last. A broken pipe means that nobody wants it any more.
+    ///
+    /// # Errors
+    /// The reason why the copy is not whole, for people.
+    fn write_copy(&self, output: PipeWriter) -> Result<(), String>;
+}

@@ -1,0 +1,72 @@
+//! A joiner's copy of a real database.
+
+use crate::node::{Donor, Joiner};
+use cluster::identity::Member;
+use cluster::peer::{NodeStatus, PeerNode, Service};
+use cluster::snapshot::Watch;
+use std::io::PipeWriter;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use store::Store;
+
+/// A node that copies its database, and is otherwise like another.
+struct StoreNode {
+    like: Arc<dyn PeerNode>,
+    store: Store,
+}
+
+impl PeerNode for StoreNode {
+    fn status(&self) -> NodeStatus {
+        self.like.status()
+    }
+
+    fn members(&self) -> Vec<Member> {
+        self.like.members()
+    }
+
+    fn etcd_urls(&self) -> Vec<String> {
+        self.like.etcd_urls()
+    }
+
+    fn copy_bytes_max(&self) -> Result<u64, String> {
+        let sizes = self.store.sizes().map_err(|error| error.to_string())?;
+        Ok(sizes.0)
+    }
+
+    fn write_copy(&self, output: PipeWriter) -> Result<(), String> {
+        let copied = self.store.copy_to(output.as_fd());
+        copied.map_err(|error| error.to_string())
+    }
+}
+
+#[test]
+fn the_copy_of_a_database_is_a_database() {
+    let donor = Donor::stopped(1);
+    let data = donor.dir.path().join("data");
+    let options = replica::InitOptions::new("dc=example,dc=com", "{PLAIN}secret".to_owned());
+    replica::create(&data, &options).unwrap();
+    let node = Arc::new(StoreNode {
+        like: Arc::clone(&donor.node) as Arc<dyn PeerNode>,
+        store: Store::open(&data).unwrap(),
+    });
+    let other = Arc::clone(&node) as Arc<dyn PeerNode>;
+    let service = Service::start(&donor.identity, other).unwrap();
+    let joiner = Joiner::new(&donor, donor.token());
+    joiner.enter().unwrap();
+    joiner.fill(&Watch::default()).unwrap();
+    drop(service);
+    drop(node);
+    let copied = joiner.options.dir.join("data");
+    assert_eq!(standing(&copied), standing(&data));
+    let length = |data: &Path| data.join("pando.mdb").metadata().unwrap().len();
+    assert!(length(&copied) <= length(&data));
+}
+
+/// Position and digest of the newest state of a database that nothing has open.
+fn standing(data: &Path) -> (u64, u128) {
+    let (store, _) = replica::recover::open_store(data).unwrap();
+    let mut reader = store.reader().unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    (snapshot.position().unwrap(), snapshot.digest().unwrap())
+}

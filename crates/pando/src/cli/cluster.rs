@@ -1,0 +1,93 @@
+//! The arguments of the subcommands about clusters.
+
+use super::watch::Report;
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+/// `pando cluster`
+#[derive(Debug, Args)]
+pub struct Cluster {
+    /// Action on a cluster
+    #[command(subcommand)]
+    pub action: ClusterAction,
+}
+
+/// An action on a cluster.
+#[derive(Debug, Subcommand)]
+pub enum ClusterAction {
+    /// Make a stopped node the first of a new cluster
+    Init(ClusterInit),
+    /// Print a token with which one node can join within an hour
+    Token {
+        /// The folder of a node of the cluster
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+    },
+    /// Make a new node that belongs to a cluster, with a copy of the directory
+    Join(ClusterJoin),
+    /// Show the state of every node of a cluster
+    Status(ClusterStatus),
+}
+
+/// `pando cluster init`
+#[derive(Debug, Args)]
+pub struct ClusterInit {
+    /// The node's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Where other nodes reach this one; the two ports after it are those of its etcd
+    #[arg(long, value_name = "HOST:PORT")]
+    pub address: String,
+    /// Use this etcd, of version 3.6 or later and for nothing else, instead of running one
+    #[arg(long, value_name = "URL", value_delimiter = ',',
+        requires_all = ["etcd_ca", "etcd_cert", "etcd_key"])]
+    pub etcd: Vec<String>,
+    /// The authority of etcd's certificates, as PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd")]
+    pub etcd_ca: Option<PathBuf>,
+    /// The certificate to present to etcd, as PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd")]
+    pub etcd_cert: Option<PathBuf>,
+    /// The private key of --etcd-cert, as PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "etcd")]
+    pub etcd_key: Option<PathBuf>,
+}
+
+/// `pando cluster join`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "If joining is interrupted, the same command goes on where it was; the token is \
+    not needed a second time, but must be given."
+)]
+pub struct ClusterJoin {
+    /// The new node's folder; made if missing, must be empty
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The node of the cluster that printed the token
+    #[arg(long, value_name = "HOST:PORT")]
+    pub from: String,
+    /// The token that `pando cluster token` printed there
+    #[arg(long, env = "PANDO_CLUSTER_TOKEN", hide_env_values = true)]
+    pub token: String,
+    /// Where other nodes reach this one [default: this machine as --from sees it, port 8390]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub address: Option<String>,
+}
+
+/// `pando cluster status`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 all nodes answer and none differs, 1 a node does not answer, \
+    differs or has trouble, 2 wrong usage, 3 no process serves the folder."
+)]
+pub struct ClusterStatus {
+    /// The folder of a node of the cluster
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Show it again every two seconds until interrupted
+    #[arg(long)]
+    pub watch: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Report,
+}

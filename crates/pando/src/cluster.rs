@@ -1,0 +1,102 @@
+//! `pando cluster`: makes nodes of a cluster, and shows their state.
+
+mod join;
+mod mark;
+mod node;
+mod status;
+
+pub use node::{Joined, Serving};
+
+use crate::cli::{ClusterAction, ClusterInit};
+use crate::node_folder::data_folder;
+use crate::report::{Problem, note, say};
+use ::cluster::Trouble;
+use ::cluster::address::Address;
+use ::cluster::external::OperatorsEtcd;
+use ::cluster::identity::Identity;
+use ::cluster::init::{self, InitOptions};
+use std::path::Path;
+
+/// Carries an action out.
+pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
+    match action {
+        ClusterAction::Init(it) => found(it),
+        ClusterAction::Token { dir } => token(dir),
+        ClusterAction::Join(it) => join::join(it),
+        ClusterAction::Status(it) => status::status(it),
+    }
+}
+
+/// Makes a stopped node the first of a new cluster.
+fn found(it: &ClusterInit) -> Result<(), Problem> {
+    let options = InitOptions {
+        dir: it.dir.clone(),
+        address: address("--address", &it.address)?,
+        etcd: etcd(it),
+    };
+    let data = data_folder(&it.dir)?;
+    let database = mark::Unserved::open(&it.dir, &data)?;
+    let identity = init::found(&options, |cluster, generation| {
+        let marked = database.mark(cluster, generation);
+        marked.map_err(|failure| Trouble::Refused(failure.to_string()))
+    });
+    let identity = identity.map_err(Problem::failed)?;
+    drop(database);
+    let token = init::token(&identity).map_err(Problem::failed)?;
+    note(format_args!(
+        "{} is the first node of a cluster, at {}\nstart it with: pando serve {}\n\
+         then, within an hour and on another machine:",
+        it.dir.display(),
+        identity.membership.address,
+        it.dir.display()
+    ));
+    say(join_line(&identity, &token.to_string()))?;
+    note(format_args!(
+        "for each further node: pando cluster token {}",
+        it.dir.display()
+    ));
+    Ok(())
+}
+
+/// Prints the command with which a new node joins.
+fn token(dir: &Path) -> Result<(), Problem> {
+    let identity = identity(dir)?;
+    let token = init::token(&identity).map_err(Problem::failed)?;
+    note("on a new machine, within an hour, while this node is served:");
+    say(join_line(&identity, &token.to_string()))
+}
+
+fn join_line(identity: &Identity, token: &str) -> String {
+    let from = &identity.membership.address;
+    format!("pando cluster join DIR --from {from} --token {token}")
+}
+
+/// The identity of the node in a folder.
+fn identity(dir: &Path) -> Result<Identity, Problem> {
+    if let Some(identity) = Identity::load(dir).map_err(Problem::failed)? {
+        return Ok(identity);
+    }
+    // A folder without any node is told first.
+    data_folder(dir)?;
+    let dir = dir.display();
+    Err(Problem::failed(format_args!(
+        "{dir} belongs to no cluster; begin one with `pando cluster init {dir} --address HOST:PORT`"
+    )))
+}
+
+fn address(option: &str, text: &str) -> Result<Address, Problem> {
+    let parsed = text.parse::<Address>();
+    parsed.map_err(|error| Problem::usage(format_args!("{option}: {error}")))
+}
+
+fn etcd(it: &ClusterInit) -> Option<OperatorsEtcd> {
+    if it.etcd.is_empty() {
+        return None;
+    }
+    Some(OperatorsEtcd {
+        urls: it.etcd.clone(),
+        ca: it.etcd_ca.clone()?,
+        certificate: it.etcd_cert.clone()?,
+        key: it.etcd_key.clone()?,
+    })
+}

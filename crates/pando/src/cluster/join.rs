@@ -1,0 +1,76 @@
+//! `pando cluster join`: a new node with a copy of the directory.
+
+use super::address;
+use crate::cli::ClusterJoin;
+use crate::progress::{Progress, Standing};
+use crate::report::{Problem, note};
+use ::cluster::address::Address;
+use ::cluster::join::{self, JoinOptions};
+use ::cluster::snapshot::Watch;
+use ::cluster::token::Token;
+use indicatif::HumanBytes;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+use store::private;
+
+/// Joins, or goes on with a joining that was interrupted.
+pub fn join(it: &ClusterJoin) -> Result<(), Problem> {
+    let from = address("--from", &it.from)?;
+    let own = it.address.as_deref();
+    let token = it.token.parse::<Token>();
+    let options = JoinOptions {
+        dir: it.dir.clone(),
+        address: own.map(|text| address("--address", text)).transpose()?,
+        token: token.map_err(|error| Problem::usage(format_args!("--token: {error}")))?,
+        from,
+    };
+    let identity = join::enter(&options).map_err(Problem::failed)?;
+    write_settings(&it.dir)?;
+    fill(&it.dir, &options.from)?;
+    note(format_args!(
+        "{} is node {} of the cluster, at {}\nstart it with: pando serve {}",
+        it.dir.display(),
+        identity.membership.node,
+        identity.membership.address,
+        it.dir.display()
+    ));
+    Ok(())
+}
+
+/// Fetches the copy of the directory, and shows how far it is.
+fn fill(dir: &Path, from: &Address) -> Result<(), Problem> {
+    let watch = Arc::new(Watch::default());
+    let watched = Arc::clone(&watch);
+    let look = move || {
+        let (done, total) = (watched.done.load(Relaxed), watched.total.load(Relaxed));
+        Standing {
+            bytes: done - watched.found.load(Relaxed).min(done),
+            done,
+            total: Some(total).filter(|it| *it > 0),
+            finishing: total > 0 && done == total,
+            ..Standing::default()
+        }
+    };
+    let started = Instant::now();
+    let progress = Progress::show("writing to the disk", Arc::new(look));
+    let filled = join::fill(dir, from, &watch);
+    drop(progress);
+    filled.map_err(Problem::failed)?;
+    note(format_args!(
+        "{} copied in {:.1} s",
+        HumanBytes(watch.done.load(Relaxed)),
+        started.elapsed().as_secs_f64()
+    ));
+    Ok(())
+}
+
+/// Writes pando.toml, unless an interrupted joining has done so.
+fn write_settings(dir: &Path) -> Result<(), Problem> {
+    let path = dir.join(server::settings::FILE_NAME);
+    if path.exists() {
+        return Ok(());
+    }
+    private::write(&path, server::settings::sample()).map_err(|error| Problem::file(&path, error))
+}

@@ -1,0 +1,199 @@
+//! The executor's thread of a node in a cluster: executes the records of the log, answers this node's
+//! clients, and does the node's own work in between.
+
+use crate::clients::{Clients, Submission, for_all};
+use crate::commit_log::{CommitLog, LogEvent, LogFailure};
+use crate::executor::{Executor, Fate, Settled};
+use crate::in_flight::InFlight;
+use crate::orderer::unavailable;
+use crate::writer::Queue;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Maximum time between two looks at the node's own work.
+const WAIT_MAX: Duration = Duration::from_millis(250);
+/// Time between two attempts to execute records that this node could not execute.
+const RETRY: Duration = Duration::from_secs(1);
+/// Time for which a node that ends waits for its bundles.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Minimum time between two reports to the log.
+const REPORT: Duration = Duration::from_millis(200);
+
+/// The executor with the log that it follows.
+pub(crate) struct Follower<C: Clients> {
+    executor: Executor,
+    log: Arc<dyn CommitLog>,
+    queue: Arc<Queue<C::Ticket>>,
+    in_flight: Arc<InFlight<C::Ticket>>,
+    clients: Arc<C>,
+    /// Events that came and are not executed yet.
+    events: VecDeque<LogEvent>,
+    /// Whether the last attempt to execute records failed.
+    stuck: bool,
+    reported: Option<Instant>,
+}
+
+impl<C: Clients> Follower<C> {
+    /// A follower that begins where the executor's database ends.
+    pub fn new(
+        executor: Executor,
+        log: Arc<dyn CommitLog>,
+        queue: Arc<Queue<C::Ticket>>,
+        in_flight: Arc<InFlight<C::Ticket>>,
+        clients: Arc<C>,
+    ) -> Follower<C> {
+        Follower {
+            executor,
+            log,
+            queue,
+            in_flight,
+            clients,
+            events: VecDeque::new(),
+            stuck: false,
+            reported: None,
+        }
+    }
+
+    /// Follows the log until the orderer has ended and its bundles have, too.
+    pub fn run(mut self) {
+        let call: Arc<dyn Fn() + Send + Sync> = Arc::new(|| ());
+        self.begin();
+        let mut ends_at = None;
+        loop {
+            self.turn(self.wait(), &call);
+            if self.in_flight.is_closed() {
+                let ends_at = *ends_at.get_or_insert_with(|| Instant::now() + PATIENCE);
+                if self.in_flight.count() == 0 || Instant::now() >= ends_at {
+                    break;
+                }
+            }
+        }
+        self.end();
+    }
+
+    /// Begins where the database ends.
+    pub fn begin(&mut self) {
+        self.executor.begin();
+    }
+
+    /// Ends the connection to the log, and all work.
+    pub fn end(&mut self) {
+        self.log.end();
+        self.executor.end();
+    }
+
+    fn wait(&self) -> Duration {
+        if self.executor.has_work() || (!self.events.is_empty() && !self.stuck) {
+            return Duration::ZERO;
+        }
+        self.executor
+            .due_in()
+            .map_or(WAIT_MAX, |it| it.min(WAIT_MAX))
+    }
+
+    /// Waits for events and executes them, then does a slice of the node's own work.
+    pub fn turn(&mut self, wait: Duration, call: &Arc<dyn Fn() + Send + Sync>) {
+        if self.stuck || self.in_flight.halted().is_some() {
+            // Nothing wakes this thread, and nothing needs it soon.
+            std::thread::sleep(if self.stuck { RETRY } else { wait });
+        }
+        if !self.stuck && self.in_flight.halted().is_none() {
+            match self.log.next(wait) {
+                Ok(events) => self.events.extend(events),
+                Err(failure) => self.halt(&failure),
+            }
+        }
+        self.execute();
+        self.executor.work(call, false);
+        self.report();
+    }
+
+    /// Executes the events that have come.
+    fn execute(&mut self) {
+        while !self.events.is_empty() {
+            self.executor.parts.compaction.keep_pace();
+            match self.executor.follow(&mut self.events) {
+                Ok(settled) => {
+                    if std::mem::take(&mut self.stuck) {
+                        tracing::info!("records of the cluster's log are executed again");
+                    }
+                    let configuration = self.executor.configuration();
+                    let shared = &self.in_flight.configuration;
+                    shared.store(configuration, Ordering::Release);
+                    settled.into_iter().for_each(|it| self.settle(it));
+                }
+                Err(failure) => {
+                    if !std::mem::replace(&mut self.stuck, true) {
+                        tracing::error!(
+                            %failure,
+                            "this node executes no records until it can execute the next one; \
+                             writes wait, and reads show the state before it"
+                        );
+                    }
+                    return;
+                }
+            }
+        }
+        self.executor.work_after_writes();
+    }
+
+    fn settle(&mut self, settled: Settled) {
+        let Settled { number, fate } = settled;
+        let of_any_part = matches!(fate, Fate::Refused(_));
+        let Some(group) = self.in_flight.take(number, of_any_part) else {
+            return;
+        };
+        match fate {
+            Fate::Executed { results, position } => {
+                let mut results = results.into_iter();
+                self.clients.answer(&group, &mut results, Some(position));
+                self.end_of(&group);
+            }
+            Fate::Outdated => self.queue.put_back(group),
+            Fate::Refused(reason) => {
+                let result = unavailable(&reason);
+                self.clients.answer(&group, &mut for_all(result), None);
+                self.end_of(&group);
+            }
+        }
+    }
+
+    fn end_of(&self, group: &[Submission<C::Ticket>]) {
+        self.in_flight.note_end(group);
+        let writes = group.iter().flat_map(|it| it.writes.all());
+        if writes.into_iter().any(|it| it.is_of_attempts()) {
+            self.queue.settle_attempts(self.executor.version());
+        }
+    }
+
+    /// Ends following: reads go on, writes are refused.
+    fn halt(&mut self, failure: &LogFailure) {
+        tracing::error!(%failure, "this node no longer follows its cluster: it serves reads only");
+        let reason = format!("this node no longer follows its cluster: {failure}");
+        // Whether the log has these bundles is unknown, and this node will not learn it: their
+        // clients get no answer.
+        drop(self.in_flight.halt(reason));
+    }
+
+    fn report(&mut self) {
+        let due = self.reported.is_none_or(|it| it.elapsed() >= REPORT);
+        if due {
+            self.reported = Some(Instant::now());
+            self.log.report(self.executor.standing());
+        }
+    }
+
+    #[cfg(test)]
+    pub fn checkpoint(&mut self) {
+        let made = self.executor.checkpoint();
+        made.expect("the disk works");
+    }
+
+    /// Place of the last record in this node's own log.
+    #[cfg(test)]
+    pub fn logged_place(&self) -> u64 {
+        self.executor.logged_place()
+    }
+}

@@ -1,0 +1,64 @@
+//! The mark of a database that belongs to a cluster: its tools and recovery depend on it.
+
+use crate::recover;
+use state::meta::META_CLUSTER;
+use state::stop::Failure;
+use std::path::Path;
+use store::{IndexSet, Snapshot, Store};
+
+/// The cluster that a database belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// Random identifier of the cluster.
+    pub cluster: [u8; 16],
+    /// Number of the cluster's log, from 1: a cluster that lost its log begins another one.
+    pub generation: u64,
+}
+
+/// Marks the database of a data folder that no process has open.
+///
+/// # Errors
+/// There is no database, or another process has it open.
+pub fn mark(data: &Path, membership: &Membership) -> Result<(), Failure> {
+    let (store, _) = recover::open_store(data)?;
+    put(&store, membership)?;
+    store.close();
+    Ok(())
+}
+
+/// Writes the mark.
+pub(crate) fn put(store: &Store, membership: &Membership) -> Result<(), Failure> {
+    let none = IndexSet {
+        schema: schema::Schema::standard(),
+        definitions: Vec::new(),
+    };
+    let mut batch = store.begin(&none)?;
+    let generation = membership.generation.to_be_bytes();
+    batch.put_meta(
+        META_CLUSTER,
+        &[&membership.cluster[..], &generation].concat(),
+    )?;
+    Ok(batch.commit()?)
+}
+
+/// The cluster that a snapshot's database belongs to; `None` for that of a node alone.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn of(snapshot: &Snapshot<'_>) -> Result<Option<Membership>, Failure> {
+    Ok(snapshot.meta(META_CLUSTER)?.and_then(decode))
+}
+
+/// Whether the database of a folder that no process has open belongs to a cluster.
+pub(crate) fn is_marked(data: &Path) -> bool {
+    let row = Store::next_meta(data, META_CLUSTER);
+    row.and_then(|it| decode(&it)).is_some()
+}
+
+fn decode(row: &[u8]) -> Option<Membership> {
+    let (cluster, generation) = row.split_first_chunk::<16>()?;
+    Some(Membership {
+        cluster: *cluster,
+        generation: u64::from_be_bytes(generation.try_into().ok()?),
+    })
+}

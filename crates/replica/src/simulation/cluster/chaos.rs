@@ -1,0 +1,271 @@
+//! A commit log that delays, repeats, refuses and loses under the seed. What it has accepted, it keeps
+//! and delivers to every node in one order.
+
+use super::super::random::Random;
+use super::NODES;
+use crate::commit_log::{
+    Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, LogRecord, NodeId, Origin,
+    Standing, Wake,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The log that all nodes share.
+#[derive(Clone)]
+pub(super) struct Chaos(Arc<Mutex<State>>);
+
+struct State {
+    random: Random,
+    /// Accepted records in order, repetitions included.
+    records: Vec<LogRecord>,
+    /// Bundles that nodes have handed over, and that have no place yet.
+    appending: BTreeMap<usize, Bundle>,
+    /// Bundles that will never have a place.
+    refused: BTreeMap<usize, Vec<u64>>,
+    epochs: [u64; NODES],
+    sequences: [u64; NODES],
+    place: u64,
+    is_calm: bool,
+    /// Place up to which each node got its records.
+    delivered: [u64; NODES],
+    fault: bool,
+}
+
+/// One node's connection.
+pub(super) struct Connection {
+    chaos: Chaos,
+    number: usize,
+    epoch: u64,
+}
+
+/// The identifier of a node.
+pub(super) fn node_id(number: usize) -> NodeId {
+    NodeId([number as u8 + 1; 16])
+}
+
+impl Chaos {
+    pub fn new(random: Random) -> Chaos {
+        Chaos(Arc::new(Mutex::new(State {
+            random,
+            records: Vec::new(),
+            appending: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            epochs: [0; NODES],
+            sequences: [0; NODES],
+            place: 0,
+            is_calm: false,
+            delivered: [0; NODES],
+            fault: false,
+        })))
+    }
+
+    /// Connects a node whose database has executed the records up to `from`.
+    pub fn connect(&self, number: usize, from: u64) -> Connection {
+        let mut state = self.lock();
+        // The former process may have left an append under way, which succeeds or not.
+        if let Some(bundle) = state.appending.remove(&number)
+            && state.random.chance(50)
+        {
+            state.accept(number, bundle);
+        }
+        state.refused.remove(&number);
+        state.epochs[number] += 1;
+        state.delivered[number] = from;
+        let epoch = state.epochs[number];
+        let chaos = self.clone();
+        Connection {
+            chaos,
+            number,
+            epoch,
+        }
+    }
+
+    /// Decides about one append that is under way.
+    pub fn commit(&self) {
+        let mut state = self.lock();
+        let waiting: Vec<usize> = state.appending.keys().copied().collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let number = *state.random.pick(&waiting);
+        let bundle = state.appending.remove(&number).expect("it waits");
+        if !state.is_calm && state.random.chance(8) {
+            state.refused.entry(number).or_default().push(bundle.number);
+            return;
+        }
+        state.accept(number, bundle);
+        if !state.is_calm && state.random.chance(10) {
+            state.repeat();
+        }
+    }
+
+    pub fn commit_all(&self) {
+        while !self.lock().appending.is_empty() {
+            self.commit();
+        }
+    }
+
+    /// A process of an earlier epoch appends, which a log without a fence may accept: every node must
+    /// skip its record.
+    pub fn twin(&self, number: usize) {
+        let mut state = self.lock();
+        let Some(mut record) = state.records.last().cloned() else {
+            return;
+        };
+        if state.epochs[number] < 2 || !state.has_newest_epoch(number) {
+            return;
+        }
+        record.origin = Origin {
+            node: node_id(number),
+            epoch: state.epochs[number] - 1,
+            lane: 0,
+            sequence: state.sequences[number] + 1,
+        };
+        record.own = None;
+        state.push(record);
+    }
+
+    /// Ends all chaos.
+    pub fn calm(&self) {
+        self.lock().is_calm = true;
+    }
+
+    /// Whether every node got every record.
+    pub fn is_delivered(&self) -> bool {
+        let state = self.lock();
+        let last = state.records.last().map_or(0, |it| it.place);
+        state.appending.is_empty() && state.delivered.iter().all(|it| *it >= last)
+    }
+
+    /// The records after a place.
+    pub fn records_after(&self, place: u64) -> Vec<LogRecord> {
+        let state = self.lock();
+        let after = state.records.iter().filter(|it| it.place > place);
+        after.cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn accept(&mut self, number: usize, bundle: Bundle) {
+        self.sequences[number] += 1;
+        let record = LogRecord {
+            place: 0,
+            origin: Origin {
+                node: node_id(number),
+                epoch: self.epochs[number],
+                lane: bundle.lane,
+                sequence: self.sequences[number],
+            },
+            own: Some(bundle.number),
+            payload: bundle.payload,
+        };
+        self.push(record);
+    }
+
+    /// Delivers a record once more, as a log does whose reply was lost.
+    fn repeat(&mut self) {
+        let at = self.random.below(self.records.len() as u64) as usize;
+        let mut record = self.records[at].clone();
+        record.own = None;
+        self.push(record);
+    }
+
+    fn push(&mut self, mut record: LogRecord) {
+        self.place += 1 + self.random.below(3);
+        record.place = self.place;
+        self.records.push(record);
+    }
+
+    /// Whether a record of the node's newest epoch is in the log.
+    fn has_newest_epoch(&self, number: usize) -> bool {
+        let newest = (node_id(number), self.epochs[number]);
+        let mut origins = self.records.iter().map(|it| it.origin);
+        origins.any(|it| (it.node, it.epoch) == newest)
+    }
+}
+
+impl CommitLog for Connection {
+    fn on_free(&self, _: Wake) {}
+
+    fn lanes(&self) -> u8 {
+        1
+    }
+
+    fn is_free(&self, _: u8) -> bool {
+        let state = self.chaos.lock();
+        let settled = !state.appending.contains_key(&self.number);
+        // A lane is free when its last bundle was delivered.
+        let last = state
+            .records
+            .iter()
+            .rfind(|it| it.origin.node == node_id(self.number) && it.origin.epoch == self.epoch);
+        settled && last.is_none_or(|it| it.place <= state.delivered[self.number])
+    }
+
+    fn submit(&self, bundle: Bundle) {
+        let mut state = self.chaos.lock();
+        assert!(
+            !state.appending.contains_key(&self.number),
+            "one bundle at a time"
+        );
+        state.appending.insert(self.number, bundle);
+    }
+
+    fn next(&self, _: Duration) -> Result<Vec<LogEvent>, LogFailure> {
+        let mut state = self.chaos.lock();
+        assert!(!state.fault, "the log is gone");
+        let mut events = Vec::new();
+        let most = match state.is_calm {
+            true => usize::MAX,
+            false => state.random.below(6) as usize,
+        };
+        let from = state.delivered[self.number];
+        let next: Vec<LogRecord> = state
+            .records
+            .iter()
+            .filter(|it| it.place > from)
+            .take(most)
+            .cloned()
+            .collect();
+        for mut record in next {
+            let is_own = record.origin.node == node_id(self.number);
+            record.own = record
+                .own
+                .filter(|_| is_own && record.origin.epoch == self.epoch);
+            state.delivered[self.number] = record.place;
+            if record.place > from + 1 && state.random.chance(30) {
+                events.push(LogEvent::Reached(record.place - 1));
+            }
+            events.push(LogEvent::Record(record));
+        }
+        for number in state.refused.remove(&self.number).unwrap_or_default() {
+            events.push(LogEvent::Refused {
+                number,
+                reason: "refused by the simulation".to_owned(),
+            });
+        }
+        Ok(events)
+    }
+
+    fn fence(&self, then: Fenced) {
+        then(Ok(self.chaos.lock().place));
+    }
+
+    fn report(&self, _: Standing) {}
+
+    fn is_steward(&self) -> bool {
+        // Two at once, which must do no harm.
+        self.number < 2
+    }
+
+    fn health(&self) -> LogHealth {
+        LogHealth::default()
+    }
+
+    fn end(&self) {}
+}
