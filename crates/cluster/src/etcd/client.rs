@@ -1,11 +1,13 @@
-//! Questions to single members of etcd, about themselves and their cluster.
+//! Questions to members of etcd, about themselves and their cluster.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use etcd_client::{Certificate, Client, ConnectOptions, Identity, TlsOptions};
+use etcd_client::{Certificate, Client, ConnectOptions, GetOptions, Identity, TlsOptions};
+use tokio::task::JoinSet;
 
 use super::member::{Member, TlsFiles};
+use super::voters::Seen;
 
 /// How long one question may take.
 const QUESTION: Duration = Duration::from_secs(3);
@@ -91,6 +93,50 @@ pub async fn standing(url: &str, tls: &TlsFiles) -> Result<Standing, ClientError
         leader: Some(answer.leader()).filter(|leader| *leader != 0),
         is_learner: answer.is_learner(),
     })
+}
+
+/// Asks the member at `url` for all members of its cluster, and each of these whether it answers.
+///
+/// # Errors
+/// The member does not answer, or is not in touch with a majority.
+pub async fn members(url: &str, tls: &TlsFiles) -> Result<Vec<Seen>, ClientError> {
+    let mut client = connect(url, tls).await?;
+    listed(&mut client, url, tls).await
+}
+
+/// Like [`members`], by a connection to the one member at `url`.
+pub(super) async fn listed(
+    client: &mut Client,
+    url: &str,
+    tls: &TlsFiles,
+) -> Result<Vec<Seen>, ClientError> {
+    // A member answers the list from what it knows. After a read that needs a majority, it knows
+    // every change that was made before.
+    let nothing = GetOptions::new().with_count_only();
+    in_time(url, client.get("members", Some(nothing))).await?;
+    let list = in_time(url, client.member_list()).await?;
+    let mut members = JoinSet::new();
+    for member in list.members() {
+        let seen = Seen {
+            id: member.id(),
+            name: member.name().to_owned(),
+            peer_url: member.peer_urls().first().cloned().unwrap_or_default(),
+            client_url: member.client_urls().first().cloned(),
+            is_learner: member.is_learner(),
+            answers: false,
+        };
+        let tls = tls.clone();
+        members.spawn(async move {
+            let answers = match &seen.client_url {
+                Some(url) => standing(url, &tls).await.is_ok(),
+                None => false,
+            };
+            Seen { answers, ..seen }
+        });
+    }
+    let mut members = members.join_all().await;
+    members.sort_by_key(|it| it.id);
+    Ok(members)
 }
 
 /// Like [`ready`], for a thread without a runtime.

@@ -132,7 +132,8 @@ impl Member {
 
     /// Whether the folder holds a member that has been started before.
     pub fn has_data(&self) -> bool {
-        self.data().join("member").exists()
+        // etcd makes this folder in one step, when it knows which member it is.
+        self.data().join("member").join("wal").exists()
     }
 
     /// Makes the folder if it is not there, and checks that what it holds belongs to the cluster.
@@ -168,8 +169,8 @@ impl Member {
         })
     }
 
-    /// Moves etcd's data to `removed/`, in place of what is there: the member is none any longer.
-    /// Nothing may use them.
+    /// Moves etcd's data to `removed/`, in place of what is there: they are of no member any
+    /// longer, or of none yet. Nothing may use them.
     ///
     /// # Errors
     /// They cannot be moved.

@@ -29,6 +29,8 @@ pub struct Output {
     repeats: Repeats,
     /// The last message that tells of an error.
     trouble: Option<String>,
+    /// Whether etcd has said that it goes on with data in which nothing is committed.
+    went_on_with_nothing: bool,
 }
 
 /// How grave a message is.
@@ -61,6 +63,7 @@ impl Output {
             line: Vec::new(),
             repeats: Repeats::default(),
             trouble: None,
+            went_on_with_nothing: false,
         }
     }
 
@@ -81,6 +84,14 @@ impl Output {
     /// The last message that told of an error, once.
     pub fn take_trouble(&mut self) -> Option<String> {
         self.trouble.take()
+    }
+
+    /// Whether etcd has said, since the last call, that it goes on with data of an interrupted
+    /// first start. Its write-ahead log then names the member and nothing else: such a member knows
+    /// no cluster, not even itself, and never comes to a leader. It has never voted and never taken
+    /// a write, for the first record is committed with its own membership.
+    pub fn take_went_on_with_nothing(&mut self) -> bool {
+        std::mem::take(&mut self.went_on_with_nothing)
     }
 
     fn is_replaced(&self) -> bool {
@@ -117,6 +128,7 @@ impl Output {
         if message.level == Level::Error {
             self.trouble = Some(format!("{} {}", message.text, message.details));
         }
+        self.went_on_with_nothing |= message.goes_on_with_nothing();
         for line in self.repeats.of(&message, Instant::now()) {
             tracing::debug!(target: "etcd", "{line}");
         }
@@ -169,6 +181,14 @@ impl Message {
     }
 }
 
+impl Message {
+    fn goes_on_with_nothing(&self) -> bool {
+        let details = serde_json::from_str::<Value>(&self.details);
+        let committed = details.as_ref().map(|it| &it["commit-index"]);
+        self.text == "restarting local member" && committed.is_ok_and(|it| *it == 0)
+    }
+}
+
 /// How often each text came in the present minute.
 #[derive(Default)]
 struct Repeats {
@@ -215,6 +235,16 @@ mod tests {
         assert_eq!(Message::parse(line), expected);
         assert_eq!(Message::parse("panic: no\n").text, "panic: no");
         assert_eq!(Message::parse(r#"{"level":"fatal"}"#).level, Level::Error);
+    }
+
+    #[test]
+    fn data_of_an_interrupted_start_are_known_by_the_message() {
+        let of = |index: u64| {
+            let line = r#"{"level":"info","msg":"restarting local member","commit-index":"#;
+            Message::parse(&format!("{line}{index}}}")).goes_on_with_nothing()
+        };
+        assert!(of(0));
+        assert!(!of(4));
     }
 
     #[test]

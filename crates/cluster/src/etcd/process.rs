@@ -21,7 +21,7 @@ use rustix::fs::inotify;
 
 use super::claim::{Claim, claim};
 use super::flags::{are_the_same, flags};
-use super::member::{FolderError, Member, open_private};
+use super::member::{FolderError, Member, Start, open_private};
 use super::output::Output;
 use super::program::EtcdProgram;
 use super::running::{Running, poll};
@@ -51,7 +51,8 @@ pub enum ProcessState {
         /// Why it does not run.
         why: String,
     },
-    /// It does not run any more, as was asked for.
+    /// It does not run any more, as was asked for, or because the cluster's members must be asked
+    /// for before it can begin anew.
     Stopped,
 }
 
@@ -79,12 +80,22 @@ struct Keeper {
     changes: OwnedFd,
 }
 
+/// Who starts a member again whose first start was interrupted.
+enum Anew {
+    /// This supervisor.
+    Now,
+    /// Whoever asks the cluster for its members, who may be others by now.
+    ByTheCluster,
+}
+
 /// Why watching a process came to its end.
 enum End {
     /// The supervisor is to end.
     Asked,
     /// The process has ended.
     Ended(String),
+    /// The process runs, on data of an interrupted first start, and will never be of use.
+    Useless,
 }
 
 impl Supervisor {
@@ -167,6 +178,14 @@ impl Keeper {
                 Ok(mut running) => match self.watch(&mut running) {
                     End::Asked => return self.finish(running),
                     End::Ended(how) => how,
+                    End::Useless => match self.begin_anew(running) {
+                        Ok(Anew::Now) => continue,
+                        Ok(Anew::ByTheCluster) => {
+                            *self.shared.state() = ProcessState::Stopped;
+                            return;
+                        }
+                        Err(error) => error.to_string(),
+                    },
                 },
                 Err(error) => error.to_string(),
             };
@@ -278,10 +297,24 @@ impl Keeper {
             if asked {
                 return End::Asked;
             }
+            if self.output.take_went_on_with_nothing() {
+                return End::Useless;
+            }
             if ended {
                 return End::Ended(self.reason(running.reap()));
             }
         }
+    }
+
+    /// Sets the data of an interrupted first start aside.
+    fn begin_anew(&self, running: Running) -> Result<Anew, FolderError> {
+        tracing::warn!(target: "etcd", "the first start of etcd was interrupted: it begins anew");
+        running.end(PATIENCE);
+        self.member.forget()?;
+        Ok(match self.member.start {
+            Start::New => Anew::Now,
+            Start::Existing(_) => Anew::ByTheCluster,
+        })
     }
 
     /// Puts into words why the process ended: what it printed last, or logged as an error.

@@ -83,8 +83,16 @@ impl EtcdProgram {
         if let Some(path) = setting {
             return EtcdProgram::at(path);
         }
+        EtcdProgram::first_of(candidates())
+    }
+
+    /// Finds the first of these programs that is new enough. Paths without a file are skipped.
+    ///
+    /// # Errors
+    /// All are unfit, for the reason of the first, or none is there.
+    pub fn first_of(paths: impl IntoIterator<Item = PathBuf>) -> Result<EtcdProgram, ProgramError> {
         let mut unfit = None;
-        for path in candidates().filter(|path| path.is_file()) {
+        for path in paths.into_iter().filter(|path| path.is_file()) {
             match EtcdProgram::at(&path) {
                 Ok(program) => return Ok(program),
                 Err(error) => unfit = unfit.or(Some(error)),
@@ -110,7 +118,9 @@ impl EtcdProgram {
             .map_err(broken)?;
         let printed = String::from_utf8_lossy(&answer.stdout);
         let printed = printed.lines().next().unwrap_or_default();
-        let version = printed.strip_prefix("etcd Version:").and_then(parse);
+        let version = printed
+            .strip_prefix("etcd Version:")
+            .and_then(Version::parse);
         match version {
             None => Err(ProgramError::Strange {
                 path: path.to_owned(),
@@ -143,19 +153,21 @@ fn candidates() -> impl Iterator<Item = PathBuf> {
     in_path.into_iter().chain(built)
 }
 
-/// Parses `3.7.3`, also with more behind it, such as `3.7.0-rc.1`.
-fn parse(text: &str) -> Option<Version> {
-    let mut numbers = text.trim().splitn(3, '.');
-    let major = numbers.next()?.parse().ok()?;
-    let minor = numbers.next()?.parse().ok()?;
-    let rest = numbers.next()?;
-    let end = rest.find(|c: char| !c.is_ascii_digit());
-    let patch = rest[..end.unwrap_or(rest.len())].parse().ok()?;
-    Some(Version {
-        major,
-        minor,
-        patch,
-    })
+impl Version {
+    /// Parses `3.7.3`, also with more behind it, such as `3.7.0-rc.1`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Version> {
+        let mut numbers = text.trim().splitn(3, '.');
+        let major = numbers.next()?.parse().ok()?;
+        let minor = numbers.next()?.parse().ok()?;
+        let rest = numbers.next()?;
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        let patch = rest[..end.unwrap_or(rest.len())].parse().ok()?;
+        Some(Version {
+            major,
+            minor,
+            patch,
+        })
+    }
 }
 
 impl fmt::Display for Version {
@@ -170,13 +182,13 @@ mod tests {
 
     #[test]
     fn versions_are_parsed_and_ordered() {
-        let of = |text: &str| parse(text).map(|it| it.to_string());
+        let of = |text: &str| Version::parse(text).map(|it| it.to_string());
         assert_eq!(of(" 3.7.3").as_deref(), Some("3.7.3"));
         assert_eq!(of("3.7.0-rc.1").as_deref(), Some("3.7.0"));
         assert_eq!(of("3.7"), None);
         assert_eq!(of("three"), None);
-        assert!(parse("3.5.30").unwrap() < OLDEST);
-        assert!(parse("3.6.0").unwrap() >= OLDEST);
-        assert!(parse("3.10.0").unwrap() > OLDEST);
+        assert!(Version::parse("3.5.30").unwrap() < OLDEST);
+        assert!(Version::parse("3.6.0").unwrap() >= OLDEST);
+        assert!(Version::parse("3.10.0").unwrap() > OLDEST);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use etcd_client::{Client, GetOptions, MemberAddOptions};
+use etcd_client::{Client, MemberAddOptions};
 
 use super::client::{self, ClientError, in_time};
 use super::member::{FolderError, Member, Peer, Start};
@@ -104,13 +104,13 @@ impl OwnVoter {
         nodes: &[Candidate],
         urls: &[String],
     ) -> Result<Progress, VoterError> {
-        let mut view = self.view(nodes, urls).await?;
+        let mut view = self.view(urls).await?;
         let own = Candidate {
             name: self.member.name.clone(),
             peer_url: self.member.peer.url.clone(),
         };
         match view.members.iter().find(|it| is_of(it, &own)) {
-            Some(seen) if self.supervisor.is_none() => {
+            Some(seen) if self.is_down() => {
                 let id = seen.id;
                 // A voter that forgot what it had voted for must not vote again.
                 if !self.member.has_data() && !seen.name.is_empty() {
@@ -144,6 +144,11 @@ impl OwnVoter {
         }
     }
 
+    /// Whether nothing runs the own member, nor will without being told.
+    fn is_down(&self) -> bool {
+        self.state().is_none_or(|it| it == ProcessState::Stopped)
+    }
+
     async fn add(&mut self, view: &mut View) -> Result<Progress, VoterError> {
         let urls = [self.member.peer.url.clone()];
         let options = MemberAddOptions::new().with_is_learner();
@@ -166,27 +171,15 @@ impl OwnVoter {
     async fn hand_over(&self, view: &mut View, id: u64) -> Result<(), ClientError> {
         let mut maintenance = view.client.maintenance_client();
         let leader = in_time(&view.url, maintenance.status()).await?.leader();
-        if leader != id {
-            return Ok(());
-        }
-        let listed = in_time(&view.url, view.client.member_list()).await?;
-        let members = listed.members();
-        let leaving = members.iter().find(|it| it.id() == id);
-        let Some(url) = leaving.and_then(|it| it.client_urls().first()) else {
-            return Ok(());
-        };
-        for member in members
-            .iter()
-            .filter(|it| it.id() != id && !it.is_learner())
+        let of_leader = view.members.iter().find(|it| it.id == id && id == leader);
+        let can_lead = |it: &&Seen| it.id != id && !it.is_learner && it.answers;
+        let next = view.members.iter().find(can_lead);
+        if let Some(url) = of_leader.and_then(|it| it.client_url.as_ref())
+            && let Some(next) = next
         {
-            if self.answers(member.client_urls()).await {
-                // The leader alone takes this.
-                let mut leader = client::connect(url, &self.member.tls)
-                    .await?
-                    .maintenance_client();
-                in_time(url, leader.move_leader(member.id())).await?;
-                break;
-            }
+            // The leader alone takes this.
+            let mut leader = client::connect(url, &self.member.tls).await?;
+            in_time(url, leader.move_leader(next.id)).await?;
         }
         Ok(())
     }
@@ -217,10 +210,10 @@ impl OwnVoter {
     }
 
     /// Asks one member after another for the members, until one is in touch with a majority.
-    async fn view(&self, nodes: &[Candidate], urls: &[String]) -> Result<View, VoterError> {
+    async fn view(&self, urls: &[String]) -> Result<View, VoterError> {
         let mut failure = VoterError::Nobody;
         for url in urls {
-            match self.view_of(nodes, url).await {
+            match self.view_of(url).await {
                 Ok(view) => return Ok(view),
                 Err(error) => failure = error.into(),
             }
@@ -228,43 +221,14 @@ impl OwnVoter {
         Err(failure)
     }
 
-    async fn view_of(&self, nodes: &[Candidate], url: &str) -> Result<View, ClientError> {
+    async fn view_of(&self, url: &str) -> Result<View, ClientError> {
         let mut client = client::connect(url, &self.member.tls).await?;
-        // A member answers the list from what it knows. After a read that needs a majority, it
-        // knows every change that was made before.
-        let nothing = GetOptions::new().with_count_only();
-        in_time(url, client.get("voters", Some(nothing))).await?;
-        let listed = in_time(url, client.member_list()).await?;
-        let mut members = Vec::new();
-        for member in listed.members() {
-            let mut seen = Seen {
-                id: member.id(),
-                name: member.name().to_owned(),
-                peer_url: member.peer_urls().first().cloned().unwrap_or_default(),
-                is_learner: member.is_learner(),
-                answers: true,
-            };
-            // Only of those that nobody wants does it matter.
-            if !super::voters::wanted(nodes)
-                .iter()
-                .any(|it| is_of(&seen, it))
-            {
-                seen.answers = self.answers(member.client_urls()).await;
-            }
-            members.push(seen);
-        }
+        let members = client::listed(&mut client, url, &self.member.tls).await?;
         Ok(View {
             url: url.to_owned(),
             client,
             members,
         })
-    }
-
-    async fn answers(&self, urls: &[String]) -> bool {
-        let Some(url) = urls.first() else {
-            return false;
-        };
-        client::standing(url, &self.member.tls).await.is_ok()
     }
 }
 

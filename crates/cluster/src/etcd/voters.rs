@@ -22,6 +22,8 @@ pub struct Seen {
     pub name: String,
     /// Its URL for other members.
     pub peer_url: String,
+    /// Its URL for clients; `None` until it has been started once.
+    pub client_url: Option<String>,
     /// Whether it has no vote yet.
     pub is_learner: bool,
     /// Whether it answers.
@@ -111,6 +113,7 @@ mod tests {
             id: number,
             name: format!("n{number}"),
             peer_url: format!("https://h{number}:1"),
+            client_url: None,
             is_learner: false,
             answers: true,
         }

@@ -1,16 +1,18 @@
 //! One member: its TLS, its end, its beginning again.
 
 use std::net::TcpListener;
+use std::process::{Command, Stdio};
 
 use cluster::etcd::client::{self, ready};
 use cluster::etcd::{Pace, ProcessState, Start, Supervisor};
 
-use crate::world::{PATIENCE, World, certificates, eventually, is_alive, kill, pid, program};
+use crate::world::{self, PATIENCE, World, certificates, eventually, is_alive, kill, pid, program};
 
 #[tokio::test]
 async fn a_member_answers_holders_of_its_certificates_alone_and_is_stopped() {
     let world = World::new();
-    let member = world.member("one", Start::New);
+    let mut member = world.member("one", Start::New);
+    member.folder.set_file_name("a folder");
     let etcd = Supervisor::start(program(), member.clone()).unwrap();
     let standing = ready(&member, PATIENCE).await.unwrap();
     assert!(!standing.is_learner);
@@ -98,6 +100,49 @@ async fn an_etcd_that_was_left_running_is_taken_over() {
     ready(&member, PATIENCE).await.unwrap();
 }
 
+/// The variable by which a test starts a process that runs etcd: its member's folder and addresses.
+const HOLDER: &str = "PANDO_TEST_HOLDER";
+
+/// Does nothing as a test. As a process of the next test, it runs etcd until it is killed.
+#[test]
+fn holder_of_an_etcd() {
+    let Some(member) = std::env::var_os(HOLDER) else {
+        return;
+    };
+    let member = world::restored(member.to_str().unwrap());
+    let etcd = Supervisor::start(program(), member).unwrap();
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+    etcd.stop();
+}
+
+#[tokio::test]
+async fn the_etcd_of_a_killed_process_is_taken_over() {
+    let world = World::new();
+    let member = world.member("one", Start::New);
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "process::holder_of_an_etcd", "--nocapture"])
+        .env(HOLDER, world::stored(&member))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    ready(&member, PATIENCE).await.unwrap();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // It goes on without anybody.
+    ready(&member, PATIENCE).await.unwrap();
+
+    let etcd = Supervisor::start(program(), member.clone()).unwrap();
+    let state = eventually("a running etcd", || {
+        Some(etcd.state()).filter(|it| pid(it).is_some())
+    })
+    .await;
+    assert!(matches!(state, ProcessState::Running { adopted: true, .. }));
+    ready(&member, PATIENCE).await.unwrap();
+    etcd.stop();
+    assert!(!is_alive(pid(&state).unwrap()));
+}
+
 #[tokio::test]
 async fn a_taken_over_etcd_that_is_killed_is_started_again() {
     let world = World::new();
@@ -157,4 +202,19 @@ async fn data_of_another_cluster_are_refused() {
     assert_eq!(refusal(member.clone()), expected("cluster-of-the-tests"));
     std::fs::remove_file(member.folder.join("token")).unwrap();
     assert_eq!(refusal(member), expected("unknown"));
+}
+
+#[tokio::test]
+async fn a_first_start_that_is_interrupted_is_made_good() {
+    // For some 20 ms after its log has appeared, etcd leaves data with which it cannot go on.
+    for _ in 0..4 {
+        let world = World::new();
+        let member = world.member("one", Start::New);
+        let etcd = Supervisor::start(program(), member.clone()).unwrap();
+        let process = eventually("a process with data", || {
+            pid(&etcd.state()).filter(|_| member.has_data())
+        });
+        kill(process.await);
+        ready(&member, PATIENCE).await.unwrap();
+    }
 }

@@ -1,21 +1,23 @@
 //! Which etcd is taken, and which is refused.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cluster::etcd::EtcdProgram;
 use cluster::etcd::program::OLDEST;
 
 use crate::world::program;
 
-/// Writes a program that prints `line`.
-fn printing(folder: &Path, line: &str) -> std::path::PathBuf {
-    let path = folder.join("etcd");
-    // Written beside and moved: no other test's child may have it open for writing when it starts.
-    let beside = folder.join("written");
-    std::fs::write(&beside, format!("#!/bin/sh\necho '{line}'\n")).unwrap();
-    std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::fs::rename(&beside, &path).unwrap();
+/// Makes a program that prints `line`. A shell writes it: a child of another test could inherit the
+/// file while it is open for writing, and then it could not be started.
+fn printing(folder: &Path, line: &str) -> PathBuf {
+    let path = folder.join(line.replace(' ', "-"));
+    let script = "printf '#!/bin/sh\\necho \"%s\"\\n' \"$1\" >\"$2\" && chmod 755 \"$2\"";
+    let written = Command::new("sh")
+        .args(["-c", script, "sh", line])
+        .arg(&path)
+        .status();
+    assert!(written.unwrap().success());
     path
 }
 
@@ -55,4 +57,21 @@ fn what_is_no_etcd_is_refused() {
     );
     let other = refusal(&printing(folder.path(), "consul 1.2"));
     assert!(other.contains("it printed \"consul 1.2\""), "{other}");
+}
+
+#[test]
+fn the_first_that_is_new_enough_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let [older, old, new, newer] = ["3.3.1", "3.5.9", "3.6.1", "3.7.3"]
+        .map(|version| printing(folder.path(), &format!("etcd Version: {version}")));
+    let paths = [&missing, &older, &old, &new, &newer].map(PathBuf::clone);
+    assert_eq!(EtcdProgram::first_of(paths).unwrap().path, new);
+    let refused = EtcdProgram::first_of([missing, older, old]).unwrap_err();
+    assert!(refused.to_string().contains(" is 3.3.1: "), "{refused}");
+    let none = EtcdProgram::first_of([]).unwrap_err().to_string();
+    assert!(
+        none.starts_with("expected etcd 3.6.0 or later in PATH, found none: "),
+        "{none}"
+    );
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cluster::etcd::client::{self, ready};
 use cluster::etcd::{Candidate, OwnVoter, ProcessState, Progress, Start};
 
-use crate::world::{PATIENCE, World, is_alive, kill, pid, program};
+use crate::world::{PATIENCE, World, eventually, is_alive, kill, pid, program};
 
 /// The nodes of a cluster in the order of joining, with the members that they run or not.
 struct Nodes {
@@ -62,12 +62,9 @@ impl Nodes {
     /// Names of the voters, as the node `number` knows them.
     async fn voters(&self, number: usize) -> Vec<String> {
         let member = self.voters[number].member();
-        let client = client::connect(&member.client.url, &member.tls)
-            .await
-            .unwrap();
-        let listed = client.cluster_client().member_list().await.unwrap();
-        let voters = listed.members().iter().filter(|it| !it.is_learner());
-        let mut names: Vec<String> = voters.map(|it| it.name().to_owned()).collect();
+        let members = client::members(&member.client.url, &member.tls).await;
+        let voters = members.unwrap().into_iter().filter(|it| !it.is_learner);
+        let mut names: Vec<String> = voters.map(|it| it.name).collect();
         names.sort();
         names
     }
@@ -174,4 +171,26 @@ async fn a_member_without_its_data_comes_back_as_another_one() {
     assert_eq!(nodes.voters[2].state(), None::<ProcessState>);
     nodes.settle(&all).await;
     assert_eq!(nodes.voters(2).await, ["n1", "n2", "n3"]);
+}
+
+#[tokio::test]
+async fn a_learner_whose_first_start_is_interrupted_gets_its_vote() {
+    let world = World::new();
+    let mut nodes = Nodes::start(&world, &["n1", "n2", "n3"]).await;
+    let all = nodes.candidates();
+    let deadline = Instant::now() + PATIENCE;
+    while nodes.voters[1].state().is_none() {
+        let urls = nodes.urls();
+        nodes.voters[1].ensure(&all, &urls).await.ok();
+        assert!(Instant::now() < deadline, "no learner is added");
+    }
+    let member = nodes.voters[1].member().clone();
+    let process = eventually("a process with data", || {
+        let state = nodes.voters[1].state()?;
+        pid(&state).filter(|_| member.has_data())
+    })
+    .await;
+    kill(process);
+    nodes.settle(&all).await;
+    assert_eq!(nodes.voters(0).await, ["n1", "n2", "n3"]);
 }

@@ -10,6 +10,9 @@ use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, 
 /// Time after which a test gives up waiting. Generous: a loaded machine is slow.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Token of the cluster.
+pub const TOKEN: &str = "cluster-of-the-tests";
+
 /// Returns the etcd of the tests.
 pub fn program() -> EtcdProgram {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/etcd/etcd");
@@ -34,20 +37,56 @@ impl World {
     /// A member on free ports, whose folder is `name`.
     pub fn member(&self, name: &str, start: Start) -> Member {
         let [client, peer] = free_addresses();
-        let at = |listen: SocketAddr| Address {
-            listen,
-            url: format!("https://{listen}"),
-        };
         Member {
             name: name.to_owned(),
             folder: self.folder.path().join(name),
             client: at(client),
             peer: at(peer),
-            token: "cluster-of-the-tests".to_owned(),
+            token: TOKEN.to_owned(),
             start,
             tls: self.tls.clone(),
             pace: Pace::default(),
         }
+    }
+}
+
+/// Puts a new cluster's member into words, for another process.
+pub fn stored(member: &Member) -> String {
+    let Member { client, peer, .. } = member;
+    let folder = member.folder.to_str().unwrap();
+    format!("{} {} {folder}", client.listen, peer.listen)
+}
+
+/// Returns the member that was put into these words.
+pub fn restored(words: &str) -> Member {
+    let mut words = words.splitn(3, ' ');
+    let mut next = || words.next().unwrap();
+    let [client, peer] = [next(), next()].map(|it| at(it.parse().unwrap()));
+    let folder = PathBuf::from(next());
+    Member {
+        name: "one".to_owned(),
+        client,
+        peer,
+        token: TOKEN.to_owned(),
+        start: Start::New,
+        tls: tls_files(folder.parent().unwrap()),
+        folder,
+        pace: Pace::default(),
+    }
+}
+
+fn at(listen: SocketAddr) -> Address {
+    Address {
+        listen,
+        url: format!("https://{listen}"),
+    }
+}
+
+fn tls_files(folder: &Path) -> TlsFiles {
+    TlsFiles {
+        authority: folder.join("authority.pem"),
+        certificate: folder.join("node.pem"),
+        key: folder.join("node.key"),
     }
 }
 
@@ -66,16 +105,11 @@ pub fn certificates(folder: &Path) -> TlsFiles {
         ExtendedKeyUsagePurpose::ClientAuth,
     ];
     let certificate = params.signed_by(&key, &issuer).unwrap();
-    let write = |name: &str, text: String| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    };
-    TlsFiles {
-        authority: write("authority.pem", authority_certificate.pem()),
-        certificate: write("node.pem", certificate.pem()),
-        key: write("node.key", key.serialize_pem()),
-    }
+    let files = tls_files(folder);
+    std::fs::write(&files.authority, authority_certificate.pem()).unwrap();
+    std::fs::write(&files.certificate, certificate.pem()).unwrap();
+    std::fs::write(&files.key, key.serialize_pem()).unwrap();
+    files
 }
 
 /// Addresses that are free now. All are taken together, so that they differ.
@@ -92,7 +126,7 @@ pub async fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> 
             return found;
         }
         assert!(Instant::now() < deadline, "not in time: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
