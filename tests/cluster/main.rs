@@ -150,6 +150,8 @@ fn a_killed_node_goes_on_where_the_log_is() {
     require_equal(&nodes);
     write(&mut nodes[1].admin(), 2);
     require_equal(&nodes);
+    // A killed node leaves its etcd running, for its next start.
+    nodes[0].stop();
 }
 
 /// What a command answers that has to fail: one line with the way out.
@@ -160,7 +162,7 @@ fn refused(answer: Answer, status: i32, text: &str) {
 
 #[test]
 fn wrong_ways_into_a_cluster_are_refused() {
-    let first = founder();
+    let mut first = founder();
     let line = first.run_on_node(&["cluster", "token"], &[]).expect(0).out;
     let node = Pando::join(&line, &free_address());
     let again = node.run_on_node(&["cluster", "init"], &["--address", "127.0.0.1:1"]);
@@ -176,4 +178,5 @@ fn wrong_ways_into_a_cluster_are_refused() {
     std::fs::remove_dir_all(node.node().join("cluster")).expect("removed");
     let alone = node.run_on_node(&["serve"], &["--listen", "ldap://127.0.0.1:0"]);
     refused(alone, 1, "belongs to a cluster");
+    first.stop();
 }
