@@ -170,6 +170,12 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
     let authority = Authority::load(answer.cluster, &answer.ca, &answer.ca_key)?;
     let mut files = Vec::new();
     let etcd = match answer.etcd {
+        JoinEtcd::Managed { urls } if urls.is_empty() => {
+            return Err(Trouble::Refused(format!(
+                "{}: the node names no etcd; is it served by this version of pando?",
+                options.from
+            )));
+        }
         JoinEtcd::Managed { urls } => Membership::managed_etcd(node, &address, urls),
         JoinEtcd::External {
             urls,

@@ -95,7 +95,7 @@ pub(crate) fn decode(payload: &[u8]) -> Result<(Head, &[u8]), String> {
 /// A text that describes the error.
 pub(crate) fn decompress(compressed: &[u8]) -> Result<Vec<u8>, String> {
     let length = zstd::bulk::Decompressor::upper_bound(compressed);
-    let length = length.filter(|it| *it <= WRITES_BYTES_MAX);
+    let length = length.filter(|it| (1..=WRITES_BYTES_MAX).contains(it));
     let length =
         length.ok_or_else(|| "the writes are not a zstd frame of known length".to_owned())?;
     zstd::bulk::decompress(compressed, length).map_err(|error| format!("the writes: {error}"))

@@ -5,7 +5,7 @@ use ::cluster::etcd::{
     Address as EtcdAddress, EtcdProgram, Member as EtcdMember, OwnVoter, Pace, Start, TlsFiles,
     client,
 };
-use ::cluster::identity::{Etcd, Identity, ManagedEtcd, Member};
+use ::cluster::identity::{Etcd, Identity, ManagedEtcd, Member, Membership};
 use ::cluster::log::{EtcdLog, EtcdLogSettings, LogTls, NodeAbout, found};
 use ::cluster::peer::{NodeStatus, PeerNode, Service, listen};
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
@@ -61,11 +61,15 @@ impl Joined {
     /// The way to the cluster's log, for the directory.
     pub fn connect(&self) -> Connect {
         let (identity, opened) = (Arc::clone(&self.identity), Arc::clone(&self.log));
-        let founder = self.etcd.as_ref().map(|it| it.member().clone());
+        let own = self.etcd.as_ref().map(|it| it.member().clone());
         Arc::new(move |place| {
             let settings = settings(&identity, place)?;
-            if place == 0 && identity.membership.generation == 1 {
-                if let Some(member) = &founder {
+            let Membership {
+                generation, peers, ..
+            } = &identity.membership;
+            // Only the node of `init` begins the log: a node that joined finds it or fails.
+            if place == 0 && *generation == 1 && peers.is_empty() {
+                if let Some(member) = &own {
                     client::wait_until_ready(member, FOUNDING).map_err(failure)?;
                 }
                 found(&settings, FORMAT_LEVEL).map_err(failure)?;
@@ -100,7 +104,7 @@ fn own_etcd(
     identity: &Identity,
     etcd: &ManagedEtcd,
 ) -> Result<Option<OwnVoter>, Problem> {
-    if !etcd.others.is_empty() {
+    if !runs_etcd(identity, etcd) {
         return Ok(None);
     }
     let files = identity.etcd_files();
@@ -124,6 +128,11 @@ fn own_etcd(
     Ok(Some(voter))
 }
 
+/// Whether this node runs the cluster's etcd: the node that began the cluster does.
+fn runs_etcd(identity: &Identity, etcd: &ManagedEtcd) -> bool {
+    etcd.others.is_empty() && identity.membership.peers.is_empty()
+}
+
 /// Where a URL's host and port are on this machine.
 fn etcd_address(url: &str) -> Result<EtcdAddress, Problem> {
     let place = url.trim_start_matches("https://");
@@ -145,7 +154,7 @@ fn etcd_address(url: &str) -> Result<EtcdAddress, Problem> {
 fn settings(identity: &Identity, place: u64) -> Result<EtcdLogSettings, Failure> {
     let membership = &identity.membership;
     let (urls, own_url) = match &membership.etcd {
-        Etcd::Managed(etcd) if etcd.others.is_empty() => {
+        Etcd::Managed(etcd) if runs_etcd(identity, etcd) => {
             (vec![etcd.client_url.clone()], etcd.client_url.clone())
         }
         Etcd::Managed(etcd) => (etcd.others.clone(), String::new()),
@@ -223,13 +232,23 @@ impl PeerNode for ServedNode {
                 address: it.about.address.parse().ok()?,
             })
         };
-        known.filter_map(member).collect()
+        let mut members: Vec<Member> = known.filter_map(member).collect();
+        // The log may not have told yet what it was told at the start.
+        let own = self.identity.membership.own();
+        if members.iter().all(|it| it.node != own.node) {
+            members.push(own);
+        }
+        members
     }
 
     fn etcd_urls(&self) -> Vec<String> {
-        let view = self.log.members();
-        let urls = view.members.into_iter().map(|it| it.about.etcd_url);
-        urls.filter(|it| !it.is_empty()).collect()
+        match &self.identity.membership.etcd {
+            Etcd::Managed(etcd) if runs_etcd(&self.identity, etcd) => {
+                vec![etcd.client_url.clone()]
+            }
+            Etcd::Managed(etcd) => etcd.others.clone(),
+            Etcd::External(_) => Vec::new(),
+        }
     }
 
     fn copy_bytes_max(&self) -> Result<u64, String> {
