@@ -76,6 +76,10 @@ impl<C: Clients> Follower<C> {
     /// Begins where the database ends.
     pub fn begin(&mut self) {
         self.executor.begin();
+        if let Err(failure) = self.executor.begin_following() {
+            let reason = format!("its place in the log cannot be read: {failure}");
+            self.halt(&LogFailure::Strange(reason));
+        }
     }
 
     /// Ends the connection to the log, and all work.
@@ -178,11 +182,15 @@ impl<C: Clients> Follower<C> {
     }
 
     fn report(&mut self) {
-        let due = self.reported.is_none_or(|it| it.elapsed() >= REPORT);
-        if due {
-            self.reported = Some(Instant::now());
-            self.log.report(self.executor.standing());
+        if self.reported.is_none_or(|it| it.elapsed() >= REPORT) {
+            self.report_now();
         }
+    }
+
+    /// Tells the log how far this node is.
+    pub fn report_now(&mut self) {
+        self.reported = Some(Instant::now());
+        self.log.report(self.executor.standing());
     }
 
     #[cfg(test)]

@@ -68,7 +68,8 @@ impl World {
             40..70 => self.member(number).execute(),
             70..82 => self.chaos.commit(),
             82..88 => self.pass_time(number),
-            88..91 => self.checkpoint(number),
+            88..90 => self.checkpoint(number),
+            90..91 => self.trim(number),
             91..93 => self.restart(number),
             93..95 => self.kill(number),
             95..97 => self.cut(number),
@@ -127,6 +128,19 @@ impl World {
     fn checkpoint(&mut self, number: usize) {
         self.note(number, "checkpoint");
         self.member(number).checkpoint();
+    }
+
+    /// The log removes the records that all nodes have on their disks; this node alone decides how
+    /// many, since the others make checkpoints first.
+    fn trim(&mut self, number: usize) {
+        for other in (0..NODES).filter(|it| *it != number) {
+            self.checkpoint(other);
+        }
+        self.note(number, "trims the log");
+        for number in 0..NODES {
+            self.member(number).report();
+        }
+        self.chaos.trim();
     }
 
     /// A clean end and a new process.
@@ -193,6 +207,11 @@ impl World {
     fn compare(&mut self) {
         self.oracle.follow(&self.chaos);
         for number in 0..NODES {
+            assert_eq!(
+                self.member(number).halted(),
+                None,
+                "node {number} follows the log"
+            );
             let (heard, standing) = {
                 let member = self.members[number].as_mut().expect("a node");
                 (member.take_heard(), member.standing())

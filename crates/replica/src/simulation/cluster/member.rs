@@ -191,6 +191,16 @@ impl Member {
         self.follower.turn(Duration::ZERO, &call);
     }
 
+    /// Tells the log how far this node is.
+    pub fn report(&mut self) {
+        self.follower.report_now();
+    }
+
+    /// Why this node follows the log no more; `None` while it does.
+    pub fn halted(&self) -> Option<String> {
+        self.in_flight.halted()
+    }
+
     pub fn checkpoint(&mut self) {
         self.follower.checkpoint();
     }
