@@ -9,7 +9,7 @@ use crate::compact::{self, Compaction, Shown};
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::Follower;
 use crate::in_flight::InFlight;
-use crate::membership::{self, Membership};
+use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
 use crate::orderer::Orderer;
 use crate::reclaiming::Sizes as ReclaimSizes;
@@ -138,7 +138,7 @@ impl Opened {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn membership(&self) -> Result<Option<Membership>, Failure> {
+    pub fn membership(&self) -> Result<Option<ClusterMark>, Failure> {
         let mut reader = self.store.reader()?;
         membership::of(&reader.snapshot()?)
     }

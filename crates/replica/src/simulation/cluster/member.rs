@@ -11,7 +11,7 @@ use crate::commit_log::CommitLog;
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::Follower;
 use crate::in_flight::InFlight;
-use crate::membership::{self, Membership};
+use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
 use crate::orderer::Orderer;
 use crate::reclaiming::Sizes;
@@ -261,7 +261,7 @@ impl Member {
 
 /// Marks a database that follows no log yet.
 fn mark(store: &Store) {
-    let membership = Membership {
+    let membership = ClusterMark {
         cluster: [1; 16],
         generation: 1,
     };
