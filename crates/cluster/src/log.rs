@@ -302,9 +302,7 @@ impl CommitLog for EtcdLog {
     fn is_steward(&self) -> bool {
         let own = self.shared.settings.node;
         let alive_for = self.shared.settings.trimming.alive_for;
-        let view = lock(&self.shared.members).view(alive_for);
-        let mut lower = view.members.iter().filter(|it| it.id < own);
-        !lower.any(|it| it.is_alive && !it.is_removed)
+        lock(&self.shared.members).is_turn_of(own, alive_for)
     }
 
     fn health(&self) -> LogHealth {

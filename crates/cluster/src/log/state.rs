@@ -89,6 +89,8 @@ struct Trouble {
     unreachable: Option<String>,
     unregistered: Option<String>,
     busy: Option<String>,
+    different: Option<String>,
+    clock: Option<String>,
     /// Which of them was last logged, counted in this order.
     told: Option<usize>,
 }
@@ -104,6 +106,10 @@ pub(super) enum Reason {
     Unregistered,
     /// etcd's database is nearly full.
     Busy,
+    /// Nodes have different states, and none is that of most nodes.
+    Different,
+    /// This node's clock is far from those of the others.
+    Clock,
 }
 
 impl Shared {
@@ -165,6 +171,8 @@ impl Shared {
             Reason::Unreachable => &mut trouble.unreachable,
             Reason::Unregistered => &mut trouble.unregistered,
             Reason::Busy => &mut trouble.busy,
+            Reason::Different => &mut trouble.different,
+            Reason::Clock => &mut trouble.clock,
         };
         *place = text;
         trouble.tell();
@@ -173,7 +181,13 @@ impl Shared {
     /// Whether a bundle must be refused at once, with the reason.
     pub(super) fn refusal(&self) -> Option<String> {
         let trouble = lock(&self.trouble);
-        let hopeless = [&trouble.failed, &trouble.fenced, &trouble.busy];
+        let hopeless = [
+            &trouble.failed,
+            &trouble.fenced,
+            &trouble.busy,
+            &trouble.different,
+            &trouble.clock,
+        ];
         hopeless.into_iter().flatten().next().cloned()
     }
 
@@ -256,13 +270,15 @@ impl Shared {
 
 impl Trouble {
     /// The reasons, the one to tell first.
-    fn reasons(&self) -> [&Option<String>; 5] {
+    fn reasons(&self) -> [&Option<String>; 7] {
         [
             &self.failed,
             &self.fenced,
             &self.unreachable,
             &self.unregistered,
             &self.busy,
+            &self.different,
+            &self.clock,
         ]
     }
 

@@ -7,6 +7,7 @@ use crate::payload::{self, Head};
 use arc_swap::ArcSwap;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
+use state::equality;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
 use state::stop::Failure;
@@ -268,8 +269,10 @@ impl<'g> Group<'g> {
         if applied.configuration {
             self.following.lanes.configuration = position;
         }
+        self.following.lanes.note(&logged.origin, logged.place);
         if position.is_multiple_of(DIGEST_EVERY) {
-            self.following.digest = (position, self.batch.snapshot().digest()?);
+            let digest = equality::digest(&self.batch.snapshot(), &self.following.lanes)?;
+            self.following.digest = (position, digest);
         }
         let done = &mut self.done;
         done.changed += applied.changed;

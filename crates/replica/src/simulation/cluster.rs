@@ -207,6 +207,7 @@ impl World {
     fn compare(&mut self) {
         self.oracle.follow(&self.chaos);
         for number in 0..NODES {
+            self.member(number).report();
             assert_eq!(
                 self.member(number).halted(),
                 None,

@@ -33,6 +33,8 @@ struct State {
     synced: [u64; NODES],
     /// Place of the last record that was removed.
     floor: u64,
+    /// Digests that nodes reported, by position.
+    digests: BTreeMap<u64, u128>,
 }
 
 /// One node's connection.
@@ -61,6 +63,7 @@ impl Chaos {
             delivered: [0; NODES],
             synced: [0; NODES],
             floor: 0,
+            digests: BTreeMap::new(),
         })))
     }
 
@@ -277,7 +280,11 @@ impl CommitLog for Connection {
     }
 
     fn report(&self, standing: Standing) {
-        self.chaos.lock().synced[self.number] = standing.synced_place;
+        let mut state = self.chaos.lock();
+        state.synced[self.number] = standing.synced_place;
+        let (position, digest) = standing.digest;
+        let known = state.digests.entry(position).or_insert(digest);
+        assert_eq!(*known, digest, "states differ at position {position}");
     }
 
     fn is_steward(&self) -> bool {
