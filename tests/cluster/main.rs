@@ -1,5 +1,7 @@
 //! Three nodes with an etcd: every node writes, all are equal, and a killed node goes on.
 
+mod freshness;
+
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Work that has finished, on its way back to a serving thread.
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
+use crate::freshness::Arrival;
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
@@ -73,6 +74,8 @@ pub(crate) enum Finished {
     },
     /// A commit happened that a search of the session follows.
     News,
+    /// A request need not wait any longer: it is to be executed again.
+    Arrived(Box<Arrival>),
     /// A transaction was committed or refused.
     Transaction(Box<Settled>),
     /// The updates of one bulk update request were executed: numbers and results of the failed

@@ -22,6 +22,7 @@ mod directory_state;
 mod dispatch;
 mod feed;
 mod flow;
+mod freshness;
 #[doc(hidden)]
 pub mod fuzz;
 mod last_name;

@@ -1,11 +1,12 @@
 //! The executor's thread of a node in a cluster: executes the records of the log, answers this
 //! node's clients, and does the node's own work in between.
 
+use crate::arrivals::Arrivals;
 use crate::clients::{Clients, Submission, for_all};
-use crate::commit_log::{CommitLog, LogEvent, LogFailure};
+use crate::commit_log::{CommitLog, LogEvent, LogFailure, Standing};
 use crate::executor::{Executor, Fate, Settled};
 use crate::in_flight::InFlight;
-use crate::orderer::unavailable;
+use crate::orderer::{Orderer, unavailable};
 use crate::writer::Queue;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(crate) struct Follower<C: Clients> {
     queue: Arc<Queue<C::Ticket>>,
     in_flight: Arc<InFlight<C::Ticket>>,
     clients: Arc<C>,
+    arrivals: Arc<Arrivals>,
     /// Events that came and are not executed yet.
     events: VecDeque<LogEvent>,
     /// Whether the last attempt to execute records failed.
@@ -36,20 +38,16 @@ pub(crate) struct Follower<C: Clients> {
 }
 
 impl<C: Clients> Follower<C> {
-    /// A follower that begins where the executor's database ends.
-    pub fn new(
-        executor: Executor,
-        log: Arc<dyn CommitLog>,
-        queue: Arc<Queue<C::Ticket>>,
-        in_flight: Arc<InFlight<C::Ticket>>,
-        clients: Arc<C>,
-    ) -> Follower<C> {
+    /// A follower that begins where the executor's database ends, with the log, the queue and the
+    /// clients of `orderer`.
+    pub fn new(executor: Executor, orderer: &Orderer<C>, arrivals: Arc<Arrivals>) -> Follower<C> {
         Follower {
             executor,
-            log,
-            queue,
-            in_flight,
-            clients,
+            log: Arc::clone(&orderer.log),
+            queue: Arc::clone(&orderer.queue),
+            in_flight: Arc::clone(&orderer.in_flight),
+            clients: Arc::clone(&orderer.clients),
+            arrivals,
             events: VecDeque::new(),
             stuck: false,
             reported: None,
@@ -84,6 +82,7 @@ impl<C: Clients> Follower<C> {
 
     /// Ends the connection to the log, and all work.
     pub fn end(&mut self) {
+        self.arrivals.end("this server stops");
         self.log.end();
         self.executor.end();
     }
@@ -110,6 +109,7 @@ impl<C: Clients> Follower<C> {
             }
         }
         self.execute();
+        self.arrive();
         self.executor.work(call, false);
         self.report();
     }
@@ -120,6 +120,7 @@ impl<C: Clients> Follower<C> {
             self.executor.parts.compaction.keep_pace();
             match self.executor.follow(&mut self.events) {
                 Ok(settled) => {
+                    self.arrive();
                     if std::mem::take(&mut self.stuck) {
                         tracing::info!("records of the cluster's log are executed again");
                     }
@@ -141,6 +142,14 @@ impl<C: Clients> Follower<C> {
             }
         }
         self.executor.work_after_writes();
+    }
+
+    /// Tells readers how far this node is.
+    fn arrive(&self) {
+        let Standing {
+            place, position, ..
+        } = self.executor.standing();
+        self.arrivals.reach(place, position);
     }
 
     fn settle(&mut self, settled: Settled) {
@@ -176,6 +185,7 @@ impl<C: Clients> Follower<C> {
     fn halt(&mut self, failure: &LogFailure) {
         tracing::error!(%failure, "this node no longer follows its cluster: it serves reads only");
         let reason = format!("this node no longer follows its cluster: {failure}");
+        self.arrivals.end(&reason);
         // Whether the log has these bundles is unknown, and this node will not learn it: their
         // clients get no answer.
         drop(self.in_flight.halt(reason));

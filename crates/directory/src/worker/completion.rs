@@ -54,7 +54,10 @@ impl Worker {
             Finished::NotHashed { .. }
             | Finished::NotChecked { .. }
             | Finished::Abandoned { .. } => false,
-            Finished::News | Finished::Password(_) | Finished::Hashed { .. } => return,
+            Finished::News
+            | Finished::Arrived(_)
+            | Finished::Password(_)
+            | Finished::Hashed { .. } => return,
         };
         let Some(mut bound) = session.bound.take() else {
             return;
@@ -83,6 +86,10 @@ impl Worker {
                 Flow::Done
             }
             Finished::News => Flow::Done,
+            Finished::Arrived(arrival) => {
+                session.arrival = Some(arrival);
+                Flow::Later
+            }
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
             Finished::NotChecked { purpose, stop } => {
                 self.not_checked(session, id, purpose, stop, out)

@@ -31,6 +31,8 @@ const TIME_MAX: Duration = Duration::from_millis(20);
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Following {
     pub(super) lanes: Lanes,
+    /// Position of the state.
+    pub(super) position: u64,
     /// Time of the last record that changed something.
     pub(super) time_us: u64,
     /// The place of the last record in this node's own log.
@@ -66,6 +68,7 @@ impl Following {
         Ok(Following {
             relayed: lanes.place,
             lanes,
+            position: snapshot.position()?,
             time_us: time_us.map_or(0, u64::from_be_bytes),
             digest: (0, 0),
             partial: Partial::load(snapshot)?,
@@ -199,11 +202,10 @@ impl Executor {
     /// How far this node is, to be told to the log.
     pub fn standing(&self) -> Standing {
         let following = &self.following;
-        let position = in_newest(&self.parts.store, |it| Ok(it.position()?));
         Standing {
             place: following.lanes.place,
             synced_place: self.journal.synced_mark(),
-            position: position.unwrap_or(0),
+            position: following.position,
             digest: following.digest,
             time_us: following.time_us,
         }

@@ -265,6 +265,7 @@ impl<'g> Group<'g> {
         let Record {
             position, time_us, ..
         } = *record;
+        self.following.position = position;
         self.following.time_us = time_us;
         if applied.configuration {
             self.following.lanes.configuration = position;

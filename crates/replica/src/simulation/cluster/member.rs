@@ -146,13 +146,7 @@ impl Member {
             number: 0,
             submitted: None,
         };
-        let mut follower = Follower::new(
-            executor,
-            Arc::clone(&log),
-            Arc::clone(&queue),
-            Arc::clone(&in_flight),
-            Arc::new(heard.clone()),
-        );
+        let mut follower = Follower::new(executor, &orderer, Arc::default());
         follower.begin();
         Member {
             follower,
