@@ -1,7 +1,7 @@
 //! Work that has finished, on its way back to a serving thread.
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
-use crate::freshness::Arrival;
+use crate::arrival::Arrival;
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};

@@ -4,11 +4,12 @@
 //! A request that has to wait is executed anew afterwards, from its beginning. A node alone shows
 //! every acknowledged write at once, so none of its requests waits.
 
+use crate::arrival::Arrival;
 use crate::completion::{Completion, Finished, Mailbox};
 use crate::directory_state::DirectoryState;
 use crate::session::Session;
 use protocol::control::Position;
-use protocol::{Message, MessageId, Request, ResultCode, oid};
+use protocol::{Message, Request, ResultCode, oid};
 use replica::Arrived;
 use state::stop::Stop;
 use std::sync::Arc;
@@ -16,14 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Time that a request waits at most; a search with a shorter time limit waits that long.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// The end of a request's wait.
-#[derive(Debug)]
-pub(crate) struct Arrival {
-    pub id: MessageId,
-    /// A reason if this node does not show as much as was asked for.
-    pub outcome: Result<(), String>,
-}
 
 /// Whether the request has to wait. Then a completion is delivered at the end of the wait, and the
 /// request is executed again.

@@ -12,6 +12,7 @@
 
 mod account;
 mod answer;
+mod arrival;
 mod bulk_stream;
 mod call;
 mod completion;

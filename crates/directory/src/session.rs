@@ -2,8 +2,8 @@
 
 use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
+use crate::arrival::Arrival;
 use crate::bulk_stream::BulkStream;
-use crate::freshness::Arrival;
 use crate::peer::Peer;
 use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;

@@ -199,22 +199,9 @@ impl Opened {
         });
         let writer = match &cluster {
             None => Writer::start(executor, clients, queue),
-            Some(Cluster { log, arrivals }) => {
-                let orderer = Orderer {
-                    queue,
-                    log: Arc::clone(log),
-                    in_flight: Arc::clone(&in_flight),
-                    clients: Arc::new(clients),
-                    store: store.clone(),
-                    catalog: Arc::clone(&catalog),
-                    clock: Arc::clone(&options.clock),
-                    patience: PATIENCE,
-                    number: 0,
-                    submitted: None,
-                };
-                log.on_free(Arc::new(move || in_flight.lane_is_free()));
-                let follower = Follower::new(executor, &orderer, Arc::clone(arrivals));
-                start_in_cluster(orderer, follower)
+            Some(cluster) => {
+                let shared = Shared { queue, in_flight };
+                cluster.start_writer(executor, shared, clients)
             }
         };
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
@@ -377,16 +364,41 @@ impl<T: Send + 'static> Replica<T> {
     }
 }
 
-/// Starts the two threads of a node in a cluster.
-fn start_in_cluster<C: Clients + 'static>(
-    orderer: Orderer<C>,
-    follower: Follower<C>,
-) -> std::io::Result<Writer<C::Ticket>> {
-    let queue = Arc::clone(&orderer.queue);
-    let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    let executor = named("executor").spawn(move || follower.run())?;
-    let orderer = named("orderer").spawn(move || orderer.run())?;
-    Ok(Writer::of(queue, vec![orderer, executor]))
+/// What the two threads of a writer in a cluster share.
+struct Shared<T> {
+    queue: Arc<Queue<T>>,
+    in_flight: Arc<InFlight<T>>,
+}
+
+impl Cluster {
+    /// Starts the two threads of the writer.
+    fn start_writer<C: Clients + 'static>(
+        &self,
+        executor: Executor,
+        shared: Shared<C::Ticket>,
+        clients: C,
+    ) -> std::io::Result<Writer<C::Ticket>> {
+        let Shared { queue, in_flight } = shared;
+        let orderer = Orderer {
+            queue: Arc::clone(&queue),
+            log: Arc::clone(&self.log),
+            in_flight: Arc::clone(&in_flight),
+            clients: Arc::new(clients),
+            store: executor.parts.store.clone(),
+            catalog: Arc::clone(&executor.parts.catalog),
+            clock: Arc::clone(&executor.parts.clock),
+            patience: PATIENCE,
+            number: 0,
+            submitted: None,
+        };
+        let woken = move || in_flight.lane_is_free();
+        self.log.on_free(Arc::new(woken));
+        let follower = Follower::new(executor, &orderer, Arc::clone(&self.arrivals));
+        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let executor = named("executor").spawn(move || follower.run())?;
+        let orderer = named("orderer").spawn(move || orderer.run())?;
+        Ok(Writer::of(queue, vec![orderer, executor]))
+    }
 }
 
 /// The way of the node's own writes to the log of its cluster.

@@ -5,6 +5,7 @@ use crate::account::bind_state::BindState;
 use crate::account::check::{CheckPurpose, PasswordChange, PasswordChecked};
 use crate::account::hashing::Work;
 use crate::account::policed;
+use crate::arrival::Arrival;
 use crate::completion::{Completion, Finished};
 use crate::flow::Flow;
 use crate::monitor::Operation;
@@ -86,10 +87,7 @@ impl Worker {
                 Flow::Done
             }
             Finished::News => Flow::Done,
-            Finished::Arrived(arrival) => {
-                session.arrival = Some(arrival);
-                Flow::Later
-            }
+            Finished::Arrived(arrival) => later(session, arrival),
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
             Finished::NotChecked { purpose, stop } => {
                 self.not_checked(session, id, purpose, stop, out)
@@ -333,6 +331,12 @@ impl Worker {
             }
         }
     }
+}
+
+/// The request of the arrival is executed again.
+fn later(session: &mut Session, arrival: Box<Arrival>) -> Flow {
+    session.arrival = Some(arrival);
+    Flow::Later
 }
 
 /// The outcome of a write whose passwords could not be hashed.
