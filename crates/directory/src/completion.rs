@@ -72,6 +72,8 @@ pub(crate) enum Finished {
         outcome: Outcome,
         reply: Reply,
     },
+    /// Whether a write was or will be executed stays unknown to this process.
+    Undecided { kind: ResultKind, reason: String },
     /// A commit happened that a search of the session follows.
     News,
     /// A request need not wait any longer: it is to be executed again.

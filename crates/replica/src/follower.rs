@@ -19,6 +19,9 @@ const WAIT_MAX: Duration = Duration::from_millis(250);
 const RETRY: Duration = Duration::from_secs(1);
 /// Time for which a node that ends waits for its bundles.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time after which clients no longer wait for a write that was handed over to the log: longer than
+/// the log is without a leader when one of its members fails.
+const UNDECIDED_AFTER: Duration = Duration::from_secs(30);
 /// Minimum time between two reports to the log.
 const REPORT: Duration = Duration::from_millis(200);
 
@@ -68,6 +71,11 @@ impl<C: Clients> Follower<C> {
                 }
             }
         }
+        let left = self.in_flight.take_overdue(Instant::now());
+        self.give_up(
+            left,
+            "this server stops before the cluster's log has decided",
+        );
         self.end();
     }
 
@@ -110,6 +118,7 @@ impl<C: Clients> Follower<C> {
         }
         self.execute();
         self.arrive();
+        self.end_long_waits();
         self.executor.work(call, false);
         self.report();
     }
@@ -186,9 +195,30 @@ impl<C: Clients> Follower<C> {
         tracing::error!(%failure, "this node no longer follows its cluster: it serves reads only");
         let reason = format!("this node no longer follows its cluster: {failure}");
         self.arrivals.end(&reason);
-        // Whether the log has these bundles is unknown, and this node will not learn it: their
-        // clients get no answer.
-        drop(self.in_flight.halt(reason));
+        // Whether the log has these bundles is unknown, and this node will not learn it.
+        let waiting = self.in_flight.halt(reason.clone());
+        self.give_up(waiting, &reason);
+    }
+
+    /// Ends the wait of clients whose writes have had no place in the log for long.
+    fn end_long_waits(&self) {
+        let Some(before) = Instant::now().checked_sub(UNDECIDED_AFTER) else {
+            return;
+        };
+        let overdue = self.in_flight.take_overdue(before);
+        if !overdue.is_empty() {
+            let trouble = self.log.health().trouble;
+            let reason = trouble.unwrap_or_else(|| "the cluster's log does not answer".to_owned());
+            self.give_up(overdue, &reason);
+        }
+    }
+
+    /// Tells clients that their writes will have no result.
+    fn give_up(&self, groups: Vec<Vec<Submission<C::Ticket>>>, reason: &str) {
+        for group in groups {
+            self.clients.undecided(&group, reason);
+            self.end_of(&group);
+        }
     }
 
     fn report(&mut self) {

@@ -60,6 +60,7 @@ impl Operation {
         Some(match &completion.what {
             Finished::News | Finished::Arrived(_) => return None,
             Finished::Write { kind, .. }
+            | Finished::Undecided { kind, .. }
             | Finished::Hashed { kind, .. }
             | Finished::NotHashed { kind, .. } => Operation::answered_by(*kind),
             Finished::Transaction(_) | Finished::Sequence(_) => Operation::Extended,

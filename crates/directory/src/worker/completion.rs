@@ -52,7 +52,8 @@ impl Worker {
             Finished::Write { outcome, .. } => outcome.result.code == ResultCode::SUCCESS,
             Finished::Transaction(settled) => settled.result.code == ResultCode::SUCCESS,
             Finished::Sequence(_) => true,
-            Finished::NotHashed { .. }
+            Finished::Undecided { .. }
+            | Finished::NotHashed { .. }
             | Finished::NotChecked { .. }
             | Finished::Abandoned { .. } => false,
             Finished::News
@@ -86,6 +87,7 @@ impl Worker {
                 write_response(out, id, kind, &outcome, &reply);
                 Flow::Done
             }
+            Finished::Undecided { reason, .. } => end_undecided(id, &reason, out),
             Finished::News => Flow::Done,
             Finished::Arrived(arrival) => later(session, arrival),
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
@@ -331,6 +333,17 @@ impl Worker {
             }
         }
     }
+}
+
+/// Writes the notice that the connection ends because a write has no result (RFC 4511 §4.4.1): any
+/// result might be wrong.
+fn end_undecided(id: MessageId, reason: &str, out: &mut Vec<u8>) -> Flow {
+    let text = format!(
+        "it is unknown whether the write with message id {id} was or will be executed: {reason}"
+    );
+    let result = LdapResult::new(ResultCode::UNAVAILABLE, text);
+    response::write_notice_of_disconnection(out, &result);
+    Flow::Close
 }
 
 /// The request of the arrival is executed again.

@@ -18,6 +18,7 @@ use super::{content, template};
 use chaos::Chaos;
 use member::Member;
 use oracle::Oracle;
+use protocol::ResultCode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -218,11 +219,31 @@ impl World {
                 (member.take_heard(), member.standing())
             };
             self.oracle.require_state(number, &standing);
-            for answer in heard {
+            assert_eq!(heard.undecided, [], "node {number} follows the log");
+            for answer in heard.answers {
                 self.oracle.require_answer(number, &answer);
             }
         }
     }
+}
+
+/// A node that cannot follow the log any longer does not leave a client waiting.
+pub(super) fn lose_the_log() {
+    let mut world = World::new(1);
+    world.submit(0);
+    world.submit(0);
+    world.chaos.forget();
+    let member = world.member(0);
+    while member.halted().is_none() {
+        member.execute();
+    }
+    let heard = member.take_heard();
+    assert!(!heard.undecided.is_empty(), "the log may have a bundle");
+    // A write that comes later is not handed over.
+    world.submit(0);
+    let refused = world.member(0).take_heard().answers;
+    let codes = refused.iter().flat_map(|it| &it.codes);
+    assert!(codes.clone().count() > 0 && codes.clone().all(|it| *it == ResultCode::UNAVAILABLE));
 }
 
 /// Runs a seed; panics with the steps if a result or a state is wrong.

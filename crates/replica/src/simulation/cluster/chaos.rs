@@ -140,6 +140,11 @@ impl Chaos {
         state.floor = state.floor.max(least.unwrap_or(0));
     }
 
+    /// Removes records that no node has.
+    pub fn forget(&self) {
+        self.lock().floor = u64::MAX;
+    }
+
     /// Ends all chaos.
     pub fn calm(&self) {
         self.lock().is_calm = true;

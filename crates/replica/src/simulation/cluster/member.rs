@@ -22,7 +22,7 @@ use state::catalog::Catalog;
 use state::execute::Done;
 use state::lanes::Lanes;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{SliceLimits, Snapshot, Store};
 use tempfile::TempDir;
@@ -46,8 +46,22 @@ pub(super) struct Standing {
     pub lanes: Lanes,
 }
 
+/// What clients have heard since the last look.
+#[derive(Default)]
+pub(super) struct News {
+    pub answers: Vec<Answer>,
+    /// Numbers of submissions without a result.
+    pub undecided: Vec<u64>,
+}
+
 #[derive(Default, Clone)]
-struct Heard(Arc<Mutex<Vec<Answer>>>);
+struct Heard(Arc<Mutex<News>>);
+
+impl Heard {
+    fn lock(&self) -> MutexGuard<'_, News> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Clients for Heard {
     type Ticket = u64;
@@ -69,10 +83,12 @@ impl Clients for Heard {
             codes,
             position,
         };
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(answer);
+        self.lock().answers.push(answer);
+    }
+
+    fn undecided(&self, group: &[Submission<u64>], _: &str) {
+        let tickets = group.iter().filter_map(|it| it.ticket);
+        self.lock().undecided.extend(tickets);
     }
 }
 
@@ -172,9 +188,9 @@ impl Member {
         });
     }
 
-    /// Hands over what waits, if the log takes it.
+    /// Hands over what waits, if the log takes it, or refuses it.
     pub fn order(&mut self) {
-        if self.log.is_free(0) {
+        if self.log.is_free(0) || self.halted().is_some() {
             self.orderer.turn();
         }
     }
@@ -209,10 +225,10 @@ impl Member {
         load(&self.store).place
     }
 
-    pub fn take_heard(&mut self) -> Vec<Answer> {
-        let mut heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = std::mem::take(&mut *heard);
-        for number in taken.iter().flat_map(|it| &it.submissions) {
+    pub fn take_heard(&mut self) -> News {
+        let taken = std::mem::take(&mut *self.heard.lock());
+        let answered = taken.answers.iter().flat_map(|it| &it.submissions);
+        for number in answered.chain(&taken.undecided) {
             assert!(
                 self.answered.insert(*number),
                 "submission {number} is answered twice"
