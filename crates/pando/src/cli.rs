@@ -7,7 +7,9 @@ mod examine;
 mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
-pub use cluster::{Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterStatus};
+pub use cluster::{
+    Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRemove, ClusterStatus,
+};
 pub use data::{
     Compress, Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
 };
@@ -51,7 +53,7 @@ pub enum Command {
     Export(Export),
     /// Write the entries that a template describes
     Generate(Generate),
-    /// Make a node the first of a cluster, let others join, show the state of all
+    /// Make a node the first of a cluster, let others join and leave, show the state of all
     Cluster(Cluster),
     /// Load a server and measure it
     Bench(Box<Bench>),

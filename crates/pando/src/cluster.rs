@@ -1,8 +1,11 @@
-//! `pando cluster`: makes nodes of a cluster, and shows their state.
+//! `pando cluster`: makes nodes of a cluster, takes them out, and shows their state.
 
+mod departure;
+mod folder;
 mod join;
 mod mark;
 mod node;
+mod served;
 mod status;
 
 pub use node::{Joined, Serving};
@@ -11,10 +14,10 @@ use crate::cli::{ClusterAction, ClusterInit};
 use crate::node_folder::data_folder;
 use crate::report::{Problem, note, say};
 use ::cluster::Trouble;
-use ::cluster::address::Address;
 use ::cluster::external::OperatorsEtcd;
 use ::cluster::identity::Identity;
 use ::cluster::init::{self, InitOptions};
+use folder::{address, identity};
 use std::path::Path;
 
 /// Carries an action out.
@@ -24,6 +27,8 @@ pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
         ClusterAction::Token { dir } => token(dir),
         ClusterAction::Join(it) => join::join(it),
         ClusterAction::Status(it) => status::status(it),
+        ClusterAction::Leave(it) => departure::leave(it),
+        ClusterAction::Remove(it) => departure::remove(it),
     }
 }
 
@@ -69,24 +74,6 @@ fn token(dir: &Path) -> Result<(), Problem> {
 fn join_line(identity: &Identity, token: &str) -> String {
     let from = &identity.membership.address;
     format!("pando cluster join DIR --from {from} --token {token}")
-}
-
-/// The identity of the node in a folder.
-fn identity(dir: &Path) -> Result<Identity, Problem> {
-    if let Some(identity) = Identity::load(dir).map_err(Problem::failed)? {
-        return Ok(identity);
-    }
-    // A folder without any node is told first.
-    data_folder(dir)?;
-    let dir = dir.display();
-    Err(Problem::failed(format_args!(
-        "{dir} belongs to no cluster; begin one with `pando cluster init {dir} --address HOST:PORT`"
-    )))
-}
-
-fn address(option: &str, text: &str) -> Result<Address, Problem> {
-    let parsed = text.parse::<Address>();
-    parsed.map_err(|error| Problem::usage(format_args!("{option}: {error}")))
 }
 
 fn etcd(it: &ClusterInit) -> Option<OperatorsEtcd> {

@@ -46,6 +46,9 @@ pub struct Member {
     pub id: NodeId,
     /// What it said of itself when it registered.
     pub about: NodeAbout,
+    /// Place of its first registration, by which nodes are in the order of joining; the same on
+    /// all nodes. 0 before it was read.
+    pub joined: u64,
     /// Number of its registrations.
     pub epoch: u64,
     /// It was removed, and is no member any longer.
@@ -79,6 +82,18 @@ pub struct NodeDigest {
     pub digest: u128,
 }
 
+impl ClusterView {
+    /// The nodes that have not been removed, in the order of joining.
+    pub fn present(&self) -> Vec<&Member> {
+        let present = self.members.iter();
+        let mut present: Vec<&Member> = present
+            .filter(|it| it.joined > 0 && !it.is_removed)
+            .collect();
+        present.sort_by_key(|it| it.joined);
+        present
+    }
+}
+
 /// All that is known.
 #[derive(Default)]
 pub(super) struct Members {
@@ -93,6 +108,8 @@ pub(super) struct Members {
 struct Node {
     registration: Registration,
     registered_at: i64,
+    /// Revision of its first registration.
+    joined_at: i64,
     report: Option<Report>,
     reported_at: i64,
     /// When the last change of its registration or report was seen.
@@ -117,6 +134,8 @@ pub(super) struct Observed<'a> {
     pub(super) value: &'a [u8],
     /// The revision that set it.
     pub(super) revision: i64,
+    /// The revision that set the key first: keys are never deleted.
+    pub(super) created: i64,
     /// This node's clock in microseconds since 1970, `None` if the value may be old.
     pub(super) now_us: Option<u64>,
 }
@@ -133,6 +152,7 @@ impl Members {
                     && node.registered_at < revision
                 {
                     node.registered_at = revision;
+                    node.joined_at = observed.created;
                     node.registration = registration;
                     node.seen = Some(seen);
                 }
@@ -180,6 +200,7 @@ impl Members {
         let member = |(id, node): (&NodeId, &Node)| Member {
             id: *id,
             about: node.registration.about(),
+            joined: u64::try_from(node.joined_at).unwrap_or(0),
             epoch: node.registration.epoch,
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
@@ -308,6 +329,7 @@ mod tests {
             key,
             value,
             revision: last.unwrap_or(0) + 1,
+            created: 1,
             now_us: Some(3),
         });
     }
@@ -366,6 +388,7 @@ mod tests {
             key: Key::Node(id(1)),
             value: &encode(&Registration::default()),
             revision: 1,
+            created: 1,
             now_us: None,
         });
         assert_eq!(members.view(SOON), before);

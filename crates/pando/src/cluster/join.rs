@@ -1,6 +1,6 @@
 //! `pando cluster join`: a new node with a copy of the directory.
 
-use super::address;
+use super::folder::address;
 use crate::cli::ClusterJoin;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
