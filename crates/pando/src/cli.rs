@@ -140,6 +140,9 @@ pub struct Demo {
     /// Number of people in the sample directory
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub people: u64,
+    /// Serve it by N nodes of a cluster, each with a port of its own after that of --listen
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=7))]
+    pub cluster: Option<u16>,
 }
 
 /// `pando check`

@@ -8,6 +8,7 @@ mod node;
 mod served;
 mod status;
 
+pub use join::enter;
 pub use node::{Joined, Serving};
 
 use crate::cli::{ClusterAction, ClusterInit};
@@ -32,21 +33,9 @@ pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
     }
 }
 
-/// Makes a stopped node the first of a new cluster.
+/// Makes a stopped node the first of a new cluster, and says how others join.
 fn found(it: &ClusterInit) -> Result<(), Problem> {
-    let options = InitOptions {
-        dir: it.dir.clone(),
-        address: address("--address", &it.address)?,
-        etcd: etcd(it),
-    };
-    let data = data_folder(&it.dir)?;
-    let database = mark::Unserved::open(&it.dir, &data)?;
-    let identity = init::found(&options, |cluster, generation| {
-        let marked = database.mark(cluster, generation);
-        marked.map_err(|failure| Trouble::Refused(failure.to_string()))
-    });
-    let identity = identity.map_err(Problem::failed)?;
-    drop(database);
+    let identity = make_first(it)?;
     let token = init::token(&identity).map_err(Problem::failed)?;
     note(format_args!(
         "{} is the first node of a cluster, at {}\nstart it with: pando serve {}\n\
@@ -61,6 +50,23 @@ fn found(it: &ClusterInit) -> Result<(), Problem> {
         it.dir.display()
     ));
     Ok(())
+}
+
+/// Makes a stopped node the first of a new cluster.
+pub fn make_first(it: &ClusterInit) -> Result<Identity, Problem> {
+    let options = InitOptions {
+        dir: it.dir.clone(),
+        address: address("--address", &it.address)?,
+        etcd: etcd(it),
+    };
+    let data = data_folder(&it.dir)?;
+    let database = mark::Unserved::open(&it.dir, &data)?;
+    let identity = init::found(&options, |cluster, generation| {
+        let marked = database.mark(cluster, generation);
+        marked.map_err(|failure| Trouble::Refused(failure.to_string()))
+    });
+    drop(database);
+    identity.map_err(Problem::failed)
 }
 
 /// Prints the command with which a new node joins.
