@@ -1,6 +1,6 @@
 //! Reads on one node that must show writes of another: Don't Use Copy (RFC 6171), and positions.
 
-use super::{founder, joined};
+use crate::nodes::{founder, joined};
 use kit::client::Modification;
 use kit::{Client, Pando, SUFFIX};
 use protocol::control::Position;

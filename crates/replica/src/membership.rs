@@ -26,8 +26,11 @@ pub fn mark(data: &Path, membership: &ClusterMark) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the mark.
-pub(crate) fn put(store: &Store, membership: &ClusterMark) -> Result<(), Failure> {
+/// Marks the database of an open store, on the disk when this returns.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn put(store: &Store, membership: &ClusterMark) -> Result<(), Failure> {
     let none = IndexSet {
         schema: schema::Schema::standard(),
         definitions: Vec::new(),

@@ -51,6 +51,9 @@ pub struct Member {
     pub id: NodeId,
     /// What it said of itself when it registered.
     pub about: NodeAbout,
+    /// Place of its first registration, by which nodes are in the order of joining; the same on
+    /// all nodes. 0 before it was read.
+    pub joined: u64,
     /// Number of its registrations.
     pub epoch: u64,
     /// It was removed, and is no member any longer.
@@ -64,6 +67,18 @@ pub struct Member {
     /// Its clock less this node's in microseconds, too small by the time its report took; `None`
     /// until a report came while this process followed the log's end.
     pub clock_offset_us: Option<i64>,
+}
+
+impl ClusterView {
+    /// The nodes that have not been removed, in the order of joining.
+    pub fn present(&self) -> Vec<&Member> {
+        let present = self.members.iter();
+        let mut present: Vec<&Member> = present
+            .filter(|it| it.joined > 0 && !it.is_removed)
+            .collect();
+        present.sort_by_key(|it| it.joined);
+        present
+    }
 }
 
 /// All that is known.
@@ -80,6 +95,8 @@ pub(super) struct Members {
 struct Node {
     registration: Registration,
     registered_at: i64,
+    /// Revision of its first registration.
+    joined_at: i64,
     report: Option<Report>,
     reported_at: i64,
     /// When the last change of its registration or report was seen.
@@ -104,6 +121,8 @@ pub(super) struct Observed<'a> {
     pub(super) value: &'a [u8],
     /// The revision that set it.
     pub(super) revision: i64,
+    /// The revision that set the key first: keys are never deleted.
+    pub(super) created: i64,
     /// This node's clock in microseconds since 1970, `None` if the value may be old.
     pub(super) now_us: Option<u64>,
 }
@@ -120,6 +139,7 @@ impl Members {
                     && node.registered_at < revision
                 {
                     node.registered_at = revision;
+                    node.joined_at = observed.created;
                     node.registration = registration;
                     node.seen = Some(seen);
                 }
@@ -167,6 +187,7 @@ impl Members {
         let member = |(id, node): (&NodeId, &Node)| Member {
             id: *id,
             about: node.registration.about(),
+            joined: u64::try_from(node.joined_at).unwrap_or(0),
             epoch: node.registration.epoch,
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
@@ -278,6 +299,7 @@ mod tests {
             key,
             value,
             revision: last.unwrap_or(0) + 1,
+            created: 1,
             now_us: Some(3),
         });
     }
@@ -336,6 +358,7 @@ mod tests {
             key: Key::Node(id(1)),
             value: &encode(&Registration::default()),
             revision: 1,
+            created: 1,
             now_us: None,
         });
         assert_eq!(members.view(SOON), before);

@@ -9,7 +9,7 @@ use super::settings::{EtcdLogSettings, OpenFailure};
 use super::volume::Volume;
 use replica::commit_log::{LogEvent, LogFailure, LogHealth, Standing};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -25,6 +25,8 @@ pub(super) struct Shared {
     pub(super) members: Mutex<Members>,
     /// This process's registration, once there is one.
     pub(super) session: watch::Sender<Option<Session>>,
+    /// Whether this node was removed from the cluster before it registered.
+    removed: AtomicBool,
     /// What this node last said of itself.
     pub(super) own: Mutex<OwnReport>,
     /// Told when `own` changed.
@@ -130,6 +132,7 @@ impl Shared {
             lanes: Lanes::new(settings.lanes),
             members: Mutex::default(),
             session: watch::Sender::new(None),
+            removed: AtomicBool::new(false),
             own: Mutex::default(),
             reported: Notify::new(),
             trouble: Mutex::default(),
@@ -194,6 +197,16 @@ impl Shared {
     /// Whether etcd's database is nearly full.
     pub(super) fn is_busy(&self) -> bool {
         lock(&self.trouble).busy.is_some()
+    }
+
+    /// Notes that this node is no member of the cluster any longer.
+    pub(super) fn set_removed(&self) {
+        self.removed.store(true, Ordering::Release);
+    }
+
+    /// Whether this node was removed from the cluster before it could register.
+    pub(super) fn is_removed(&self) -> bool {
+        self.removed.load(Ordering::Acquire)
     }
 
     /// This node cannot follow the log any longer.

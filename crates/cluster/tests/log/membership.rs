@@ -3,7 +3,7 @@
 use crate::etcd::{Etcd, wait_for};
 use crate::node::{Node, begin, settings};
 use crate::proxy::Proxy;
-use cluster::log::{ChangeFailure, EtcdLogSettings, NodeAbout};
+use cluster::log::{ChangeFailure, EtcdLog, EtcdLogSettings, NodeAbout};
 use replica::clock::{Clock, SystemClock};
 use replica::commit_log::{CommitLog, DIGEST_EVERY, LogFailure, NodeId, Standing};
 use std::sync::Arc;
@@ -96,10 +96,48 @@ fn a_removed_node_appends_nothing_and_does_not_come_back() {
     node.read_until("a refusal", |it| it.refused.contains_key(&number));
     assert!(node.refused[&number].contains("removed"));
     drop(node);
-    let mut again = Node::open(settings(&etcd, 1));
-    again.read_until("a failure", |it| it.failure.is_some());
-    let failure = again.failure.unwrap().to_string();
+    let again = EtcdLog::open(settings(&etcd, 1));
+    let failure = again.err().unwrap().to_string();
     assert!(failure.contains("was removed"), "{failure}");
+}
+
+#[test]
+fn all_nodes_know_the_order_of_joining() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    // The order of their identifiers is another one, and a second registration changes nothing.
+    let mut nodes = [3, 1, 2, 3].map(|id| Node::open(settings(&etcd, id)));
+    let ids = [3, 1, 2].map(|id| NodeId([id; 16]));
+    for node in &mut nodes {
+        node.read_until("all nodes", |it| {
+            let view = it.log.members();
+            let present: Vec<_> = view.present().iter().map(|it| it.id).collect();
+            present == ids && view.members[2].epoch == 2
+        });
+    }
+    nodes[0].log.remove(ids[0]).unwrap();
+    nodes[1].read_until("the removal", |it| it.log.members().present().len() == 2);
+}
+
+#[test]
+fn members_of_etcd_can_be_exchanged_at_run_time() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let proxy = Proxy::before(etcd.port());
+    let mut node = Node::open(EtcdLogSettings {
+        endpoints: vec![proxy.url()],
+        ..settings(&etcd, 1)
+    });
+    node.submit("by the first");
+    node.read_records(1);
+    node.log.set_endpoints(&[]);
+    assert_eq!(node.log.endpoints(), [proxy.url()]);
+    node.log.set_endpoints(&[etcd.url()]);
+    proxy.set_deaf(true);
+    proxy.set_mute(true);
+    node.submit("by the second");
+    node.read_records(2);
+    assert_eq!(node.log.members().endpoint, Some(etcd.url()));
 }
 
 #[test]
