@@ -2,6 +2,7 @@
 
 mod doors;
 mod leaving;
+mod monitor;
 mod nodes;
 mod voters;
 mod writes;

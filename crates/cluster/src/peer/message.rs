@@ -3,6 +3,7 @@
 //! Fields may be added in later versions: what a reader does not know it skips.
 
 use crate::address::Address;
+use crate::etcd::Seen;
 use crate::identity::{ClusterId, Member, node_id};
 use replica::commit_log::NodeId;
 use serde::{Deserialize, Serialize};
@@ -133,6 +134,17 @@ pub struct Voter {
     pub is_learner: bool,
     /// Whether it answered when it was last asked.
     pub answers: bool,
+}
+
+impl From<&Seen> for Voter {
+    fn from(member: &Seen) -> Voter {
+        Voter {
+            name: member.name.clone(),
+            url: member.client_url.clone(),
+            is_learner: member.is_learner,
+            answers: member.answers,
+        }
+    }
 }
 
 /// Request to remove a node that has died: `POST /remove`.
