@@ -1,6 +1,7 @@
 //! Clusters of real processes, with real etcd.
 
 mod doors;
+mod freshness;
 mod leaving;
 mod monitor;
 mod nodes;

@@ -123,7 +123,7 @@ impl EtcdLog {
         }
     }
 
-    /// What is known of all nodes, for `pando cluster status` and `cn=monitor`.
+    /// All nodes as they are known, for `pando cluster status` and `cn=monitor`.
     pub fn members(&self) -> ClusterView {
         let view = lock(&self.shared.members).view(self.shared.settings.trimming.alive_for);
         ClusterView {
@@ -315,9 +315,7 @@ impl CommitLog for EtcdLog {
     fn is_steward(&self) -> bool {
         let own = self.shared.settings.node;
         let alive_for = self.shared.settings.trimming.alive_for;
-        let view = lock(&self.shared.members).view(alive_for);
-        let mut lower = view.members.iter().filter(|it| it.id < own);
-        !lower.any(|it| it.is_alive && !it.is_removed)
+        lock(&self.shared.members).is_turn_of(own, alive_for)
     }
 
     fn health(&self) -> LogHealth {

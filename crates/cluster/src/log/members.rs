@@ -1,4 +1,9 @@
-//! What is known of all nodes, from their registrations, positions and holds in the log.
+//! All nodes of the cluster, as known from their registrations, positions and holds in the log.
+
+mod agreement;
+
+pub(super) use agreement::Equality;
+pub use agreement::{Difference, NodeDigest};
 
 use super::keys::Key;
 use super::settings::NodeAbout;
@@ -44,7 +49,7 @@ pub struct Database {
 pub struct Member {
     /// The node.
     pub id: NodeId,
-    /// What it said of itself when it registered.
+    /// Its words about itself when it registered.
     pub about: NodeAbout,
     /// Place of its first registration, by which nodes are in the order of joining; the same on
     /// all nodes. 0 before it was read.
@@ -55,31 +60,13 @@ pub struct Member {
     pub is_removed: bool,
     /// It reported within the time after which a node counts as stopped.
     pub is_alive: bool,
-    /// What it has executed, `None` before its first report.
+    /// The part of the log it has executed, `None` before its first report.
     pub standing: Option<Standing>,
     /// Time since its last report came; at least that, for a report older than this process.
     pub since_report: Option<Duration>,
     /// Its clock less this node's in microseconds, too small by the time its report took; `None`
     /// until a report came while this process followed the log's end.
     pub clock_offset_us: Option<i64>,
-}
-
-/// States of nodes that should be equal and are not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The position.
-    pub position: u64,
-    /// What each node that reported this position has there.
-    pub digests: Vec<NodeDigest>,
-}
-
-/// Digest of a node's state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeDigest {
-    /// The node.
-    pub node: NodeId,
-    /// The digest.
-    pub digest: u128,
 }
 
 impl ClusterView {
@@ -232,23 +219,6 @@ impl Members {
         let held = self.holds.values().filter(counts).map(|it| it.hold.place);
         synced.chain(held).min()
     }
-
-    /// Positions at which nodes reported different states, ascending.
-    pub(super) fn differences(&self) -> Vec<Difference> {
-        let mut by_position: BTreeMap<u64, Vec<NodeDigest>> = BTreeMap::new();
-        for (node, it) in self.nodes.iter().filter(|it| !it.1.registration.removed) {
-            for (position, digest) in &it.digests {
-                let (node, digest) = (*node, *digest);
-                let reported = by_position.entry(*position).or_default();
-                reported.push(NodeDigest { node, digest });
-            }
-        }
-        let differ = |it: &Vec<NodeDigest>| it.iter().any(|one| one.digest != it[0].digest);
-        let different = by_position.into_iter().filter(|(_, it)| differ(it));
-        different
-            .map(|(position, digests)| Difference { position, digests })
-            .collect()
-    }
 }
 
 impl Node {
@@ -296,14 +266,14 @@ mod tests {
     use super::*;
     use crate::log::values::{ReportedDigest, encode};
 
-    const SOON: Duration = Duration::from_secs(60);
+    pub(super) const SOON: Duration = Duration::from_secs(60);
 
-    fn id(number: u8) -> NodeId {
+    pub(super) fn id(number: u8) -> NodeId {
         NodeId([number; 16])
     }
 
     /// A node that registered once, from place 10.
-    fn register(members: &mut Members, number: u8, epoch: u64) {
+    pub(super) fn register(members: &mut Members, number: u8, epoch: u64) {
         let mut registration = Registration::new(&NodeAbout::default());
         registration.epoch = epoch;
         registration.from = 10;
@@ -312,7 +282,7 @@ mod tests {
     }
 
     /// A report with a synced place and a digest.
-    fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
+    pub(super) fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
         let standing = Standing {
             synced_place: 100 * u64::from(number),
             ..Standing::default()

@@ -1,4 +1,4 @@
-//! What the tasks of a log share: settings, the queue of events, lanes, and what is wrong.
+//! The state that the tasks of a log share: settings, the queue of events, lanes, and trouble.
 
 use super::keys::Keys;
 use super::lanes::Lanes;
@@ -25,9 +25,9 @@ pub(super) struct Shared {
     pub(super) members: Mutex<Members>,
     /// This process's registration, once there is one.
     pub(super) session: watch::Sender<Option<Session>>,
-    /// Whether this node was removed from the cluster before it registered.
+    /// `true` once this node is known to have been removed before it registered.
     removed: AtomicBool,
-    /// What this node last said of itself.
+    /// The node's last report on itself.
     pub(super) own: Mutex<OwnReport>,
     /// Told when `own` changed.
     pub(super) reported: Notify,
@@ -57,7 +57,7 @@ pub(super) struct Session {
     pub(super) sequences: Vec<u64>,
 }
 
-/// What this node last said of itself, for the next report.
+/// The node's last words about itself, for the next report.
 #[derive(Default)]
 pub(super) struct OwnReport {
     /// `None` before the first.
@@ -91,6 +91,8 @@ struct Trouble {
     unreachable: Option<String>,
     unregistered: Option<String>,
     busy: Option<String>,
+    different: Option<String>,
+    clock: Option<String>,
     /// Which of them was last logged, counted in this order.
     told: Option<usize>,
 }
@@ -106,6 +108,10 @@ pub(super) enum Reason {
     Unregistered,
     /// etcd's database is nearly full.
     Busy,
+    /// Nodes have different states, and none is that of most nodes.
+    Different,
+    /// This node's clock is far from those of the others.
+    Clock,
 }
 
 impl Shared {
@@ -168,6 +174,8 @@ impl Shared {
             Reason::Unreachable => &mut trouble.unreachable,
             Reason::Unregistered => &mut trouble.unregistered,
             Reason::Busy => &mut trouble.busy,
+            Reason::Different => &mut trouble.different,
+            Reason::Clock => &mut trouble.clock,
         };
         *place = text;
         trouble.tell();
@@ -176,7 +184,13 @@ impl Shared {
     /// Whether a bundle must be refused at once, with the reason.
     pub(super) fn refusal(&self) -> Option<String> {
         let trouble = lock(&self.trouble);
-        let hopeless = [&trouble.failed, &trouble.fenced, &trouble.busy];
+        let hopeless = [
+            &trouble.failed,
+            &trouble.fenced,
+            &trouble.busy,
+            &trouble.different,
+            &trouble.clock,
+        ];
         hopeless.into_iter().flatten().next().cloned()
     }
 
@@ -190,7 +204,7 @@ impl Shared {
         self.removed.store(true, Ordering::Release);
     }
 
-    /// Whether this node was removed from the cluster before it could register.
+    /// Tells whether this node was removed from the cluster before it could register.
     pub(super) fn is_removed(&self) -> bool {
         self.removed.load(Ordering::Acquire)
     }
@@ -269,13 +283,15 @@ impl Shared {
 
 impl Trouble {
     /// The reasons, the one to tell first.
-    fn reasons(&self) -> [&Option<String>; 5] {
+    fn reasons(&self) -> [&Option<String>; 7] {
         [
             &self.failed,
             &self.fenced,
             &self.unreachable,
             &self.unregistered,
             &self.busy,
+            &self.different,
+            &self.clock,
         ]
     }
 

@@ -173,7 +173,7 @@ pub struct LeaveRequest {
 pub struct LeaveAnswer {
     /// Whether the node has left, and ends.
     pub left: bool,
-    /// What it waits for before; `None` if it has left.
+    /// Reason why it has not left yet; `None` if it has left.
     pub waiting: Option<String>,
 }
 

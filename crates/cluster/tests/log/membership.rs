@@ -4,8 +4,11 @@ use crate::etcd::{Etcd, wait_for};
 use crate::node::{Node, begin, settings};
 use crate::proxy::Proxy;
 use cluster::log::{ChangeFailure, EtcdLog, EtcdLogSettings, NodeAbout};
-use replica::commit_log::{CommitLog, DIGEST_EVERY, NodeId, Standing};
+use replica::clock::{Clock, SystemClock};
+use replica::commit_log::{CommitLog, DIGEST_EVERY, LogFailure, NodeId, Standing};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 #[test]
 fn the_earlier_of_two_processes_with_one_identity_appends_nothing_more() {
@@ -213,6 +216,86 @@ fn nodes_know_of_each_other_and_of_differences() {
         let offset = node.log.members().members[1].clock_offset_us.unwrap();
         assert!(offset.abs() < 60_000_000, "{offset}");
     }
+}
+
+#[test]
+fn a_node_with_another_state_than_most_follows_no_longer() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let mut nodes = vec![
+        Node::open(settings(&etcd, 1)),
+        Node::open(settings(&etcd, 2)),
+    ];
+    let report = |node: &Node, digest| {
+        node.log.report(Standing {
+            digest: (DIGEST_EVERY, digest),
+            ..Standing::default()
+        });
+    };
+    report(&nodes[0], 7);
+    report(&nodes[1], 8);
+    // Either may be wrong, so neither writes.
+    for node in &mut nodes {
+        node.read_until("trouble", |it| it.log.health().trouble.is_some());
+        let number = node.submit("in doubt");
+        node.read_until("a refusal", |it| it.refused.contains_key(&number));
+        let reason = &node.refused[&number];
+        assert!(reason.contains("none is that of most nodes"), "{reason}");
+    }
+    let third = Node::open(settings(&etcd, 3));
+    report(&third, 7);
+    nodes.push(third);
+    nodes[1].read_until("the end", |it| it.failure.is_some());
+    let position = DIGEST_EVERY;
+    assert_eq!(nodes[1].failure, Some(LogFailure::Different { position }));
+    for node in [0, 2] {
+        nodes[node].read_until_well();
+        nodes[node].submit("without doubt");
+    }
+    nodes[0].read_records(2);
+}
+
+/// A clock that is some seconds ahead.
+struct Ahead(u64);
+
+impl Clock for Ahead {
+    fn now_us(&self) -> u64 {
+        SystemClock.now_us() + self.0 * 1_000_000
+    }
+
+    fn uuid(&self) -> [u8; 16] {
+        SystemClock.uuid()
+    }
+}
+
+#[test]
+fn a_node_whose_clock_is_wrong_takes_no_writes() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let mut nodes = [0, 3, 60].map(|ahead| {
+        let id = ahead as u8 + 1;
+        Node::open(EtcdLogSettings {
+            clock: Arc::new(Ahead(ahead)),
+            report_every: Duration::from_millis(100),
+            ..settings(&etcd, id)
+        })
+    });
+    for node in &nodes {
+        node.log.report(Standing::default());
+    }
+    nodes[2].read_until("trouble", |it| it.log.health().trouble.is_some());
+    let number = nodes[2].submit("from the future");
+    nodes[2].read_until("a refusal", |it| it.refused.contains_key(&number));
+    let reason = &nodes[2].refused[&number];
+    assert!(
+        reason.contains("ahead of those of the other nodes"),
+        "{reason}"
+    );
+    for node in &mut nodes[..2] {
+        node.read_until_well();
+        node.submit("in time");
+    }
+    nodes[0].read_records(2);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::report::Problem;
 use ::cluster::identity::ClusterId;
-use replica::membership::{self, Membership};
+use replica::membership::{self, ClusterMark};
 use replica::recover;
 use std::path::Path;
 use store::Store;
@@ -27,7 +27,7 @@ impl Unserved {
 
     /// Notes that the database belongs to a cluster, on the disk when this returns.
     pub fn mark(&self, cluster: ClusterId, generation: u64) -> Result<(), directory::Failure> {
-        let membership = Membership {
+        let membership = ClusterMark {
             cluster: cluster.0,
             generation,
         };
