@@ -4,6 +4,7 @@ mod doors;
 mod faults;
 mod freshness;
 mod leaving;
+mod monitor;
 mod nodes;
 mod voters;
 mod writes;

@@ -213,7 +213,7 @@ impl Root {
         fingerprint(&self.certificate)
     }
 
-    /// What verifies certificates of servers against this authority.
+    /// The verifier of servers' certificates against this authority.
     pub fn verifier(&self) -> Arc<WebPkiServerVerifier> {
         Arc::clone(&self.verifier)
     }
@@ -252,7 +252,7 @@ pub fn node_name(node: NodeId) -> String {
     format!("node-{node}")
 }
 
-/// What the authority's certificate says, and what is needed of it to issue others.
+/// Content of the authority's certificate, as far as it is needed to issue others.
 fn parameters(cluster: ClusterId) -> CertificateParams {
     let mut of = CertificateParams::default();
     of.distinguished_name = common_name(format!("pando cluster {cluster}"));

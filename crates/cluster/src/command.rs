@@ -1,4 +1,4 @@
-//! What every command needs: the time, and a runtime.
+//! The time and a runtime, for commands.
 
 use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};

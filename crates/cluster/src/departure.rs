@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// What is left of nodes 1 to `nodes` with these members when node 1 departs.
+    /// The voters left of nodes 1 to `nodes` with these members when node 1 departs.
     fn left(nodes: u8, members: &[Seen]) -> Left {
         let view = ClusterView {
             members: (1..=nodes).map(member).collect(),

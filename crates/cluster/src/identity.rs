@@ -1,4 +1,4 @@
-//! What a node knows of its cluster while it is stopped: the folder `cluster` beside its data.
+//! A node's knowledge of its cluster while it is stopped: the folder `cluster` beside its data.
 //!
 //! The folder has the authority's certificate and key (`ca.pem`, `ca.key`), the node's (`node.pem`,
 //! `node.key`), and `cluster.json`.
@@ -44,7 +44,7 @@ pub struct Identity {
     pub membership: Membership,
 }
 
-/// What new folders are made of.
+/// The material of a new folder.
 #[derive(Debug)]
 pub struct Founding<'a> {
     /// The content of `cluster.json`.

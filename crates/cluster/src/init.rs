@@ -13,7 +13,7 @@ use replica::commit_log::NodeId;
 use std::fs;
 use std::path::PathBuf;
 
-/// What an operator tells about a new cluster.
+/// A new cluster, as an operator asks for it.
 #[derive(Debug, Clone)]
 pub struct InitOptions {
     /// The node's folder.

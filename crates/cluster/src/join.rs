@@ -24,10 +24,10 @@ use std::time::Duration;
 
 /// Name of a node's data folder in its folder.
 const DATA: &str = "data";
-/// What an interrupted call leaves before there is an identity.
+/// Names that an interrupted call leaves before there is an identity.
 const REMAINS: &[&str] = &["cluster.partial"];
 
-/// What an operator tells about a node that joins.
+/// Joining of a node, as an operator asks for it.
 #[derive(Debug, Clone)]
 pub struct JoinOptions {
     /// The new node's folder: missing or empty, or with a joining that was interrupted.

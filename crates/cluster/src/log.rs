@@ -123,7 +123,7 @@ impl EtcdLog {
         }
     }
 
-    /// What is known of all nodes, for `pando cluster status` and `cn=monitor`.
+    /// All nodes as they are known, for `pando cluster status` and `cn=monitor`.
     pub fn members(&self) -> ClusterView {
         let view = lock(&self.shared.members).view(self.shared.settings.trimming.alive_for);
         ClusterView {

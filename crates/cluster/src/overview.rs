@@ -49,6 +49,41 @@ pub enum Equality {
     Different,
 }
 
+/// Digest of a node's state at a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateDigest<'d> {
+    /// The position.
+    pub position: u64,
+    /// The digest, in hexadecimal digits.
+    pub digest: &'d str,
+}
+
+impl<'d> StateDigest<'d> {
+    fn of(status: &'d NodeStatus) -> StateDigest<'d> {
+        StateDigest {
+            position: status.digest_position,
+            digest: &status.digest,
+        }
+    }
+
+    /// How this digest compares with those of all nodes, itself among them.
+    pub fn equality(&self, all: &[StateDigest<'_>]) -> Equality {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for other in all.iter().filter(|it| it.position == self.position) {
+            *counts.entry(other.digest).or_default() += 1;
+        }
+        let own = counts.get(self.digest).copied().unwrap_or(0);
+        let counted: usize = counts.values().sum();
+        if counts.len() > 1 && own * 2 <= counted {
+            return Equality::Different;
+        }
+        match all.iter().any(|it| it.position > self.position) {
+            true => Equality::Behind,
+            false => Equality::Equal,
+        }
+    }
+}
+
 impl fmt::Display for Equality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -129,20 +164,8 @@ impl Overview {
     /// How a node's digest compares with the others'. Without a majority among those that tell it,
     /// all are different.
     pub fn equality(&self, of: &NodeStatus) -> Equality {
-        let at = of.digest_position;
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for status in self.told().filter(|it| it.digest_position == at) {
-            *counts.entry(&status.digest).or_default() += 1;
-        }
-        let own = counts.get(&*of.digest).copied().unwrap_or(0);
-        let all: usize = counts.values().sum();
-        if counts.len() > 1 && own * 2 <= all {
-            return Equality::Different;
-        }
-        match self.told().any(|it| it.digest_position > at) {
-            true => Equality::Behind,
-            false => Equality::Equal,
-        }
+        let all: Vec<StateDigest<'_>> = self.told().map(StateDigest::of).collect();
+        StateDigest::of(of).equality(&all)
     }
 
     /// The states of the nodes that answered.

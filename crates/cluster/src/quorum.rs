@@ -1,5 +1,6 @@
 //! The voters of etcd, and the cost of the next failure, in words.
 
+use crate::etcd::Seen;
 use crate::peer::Voter;
 
 /// The voters of etcd: a majority of them, the quorum, has to answer for writes to go on.
@@ -28,6 +29,12 @@ impl Quorum {
             voters: voters.clone().count(),
             answering: voters.filter(|it| it.answers).count(),
         }
+    }
+
+    /// Counts the voters among members of etcd as a node sees them.
+    pub fn of_members(members: &[Seen]) -> Quorum {
+        let voters: Vec<Voter> = members.iter().map(Voter::from).collect();
+        Quorum::of(&voters)
     }
 
     /// Number of voters that must answer for writes to go on.

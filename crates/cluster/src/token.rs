@@ -15,7 +15,7 @@ use std::time::Duration;
 /// How long a token serves.
 pub const VALID: Duration = Duration::from_secs(3600);
 
-/// What every token begins with, and the version of its form.
+/// Beginning of every token, with the version of its form.
 const PREFIX: &str = "pando1-";
 const FINGERPRINT_BYTES: usize = 32;
 const SECRET_BYTES: usize = 16;

@@ -21,12 +21,12 @@ pub enum Trouble {
         path: PathBuf,
         /// Name of the field, or what part of the file it is.
         field: String,
-        /// What was expected.
+        /// The expected content.
         expected: String,
-        /// What was found.
+        /// The content found.
         found: String,
     },
-    /// What was asked for cannot be done; the text says why and what to do.
+    /// A request cannot be fulfilled; the text says why and what to do.
     #[error("{0}")]
     Refused(String),
     /// Another node, or etcd, does not answer as expected.
@@ -34,7 +34,7 @@ pub enum Trouble {
     Unreachable {
         /// `HOST:PORT` or the URL that was tried.
         address: String,
-        /// What happened.
+        /// Description of what happened.
         detail: String,
     },
 }

@@ -40,11 +40,11 @@ pub struct Known {
     /// Reason why the voters are not those that are wanted yet, or could not be looked at; `None`
     /// if they are, and where an operator runs etcd.
     pub waiting: Option<String>,
-    /// Whether this node runs no member, and is none of the members.
+    /// `true` if this node runs no member and is none of the members.
     pub is_without_own: bool,
 }
 
-/// What the thread works with.
+/// State of the thread.
 struct Keeper {
     identity: Arc<Identity>,
     log: Arc<EtcdLog>,
@@ -263,7 +263,7 @@ impl Keeper {
     }
 }
 
-/// What a look showed.
+/// Result of a look.
 struct Looked {
     /// The members; `None` if none answered.
     members: Option<Vec<Seen>>,

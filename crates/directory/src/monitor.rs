@@ -4,11 +4,13 @@
 //! Counting must not slow clients down: each serving thread and the writer count in memory of their
 //! own, and a reader adds the counters up.
 
+mod cluster;
 mod counters;
 mod front;
 mod searches;
 mod shape;
 
+pub use cluster::{ClusterFacts, ClusterPart, NodeFacts};
 pub use front::{Connections, Front, ListenerState, SetLimits};
 
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
@@ -25,6 +27,7 @@ pub(crate) struct Monitor {
     pub searches: Searches,
     workers: Mutex<Vec<Arc<Counters>>>,
     front: OnceLock<Arc<dyn Front>>,
+    cluster: OnceLock<Arc<dyn ClusterPart>>,
 }
 
 impl Monitor {
@@ -34,6 +37,7 @@ impl Monitor {
             searches: Searches::default(),
             workers: Mutex::default(),
             front: OnceLock::new(),
+            cluster: OnceLock::new(),
         }
     }
 
@@ -61,6 +65,16 @@ impl Monitor {
     /// The present connections; `None` without a listener.
     pub fn connections(&self) -> Option<Connections> {
         self.front.get().map(|it| it.connections())
+    }
+
+    /// Sets the node's part in a cluster. Only the first call counts.
+    pub fn set_cluster(&self, part: Arc<dyn ClusterPart>) {
+        let _ = self.cluster.set(part);
+    }
+
+    /// The state of the cluster; `None` for a node alone.
+    pub fn cluster(&self) -> Option<ClusterFacts> {
+        self.cluster.get().and_then(|it| it.facts())
     }
 
     /// The listener; `None` if there is none.

@@ -5,7 +5,7 @@ use crate::answer::Answering;
 use crate::completion::Mailbox;
 use crate::directory_state::{DirectoryState, limits};
 use crate::feed::Feed;
-use crate::monitor::{Front, Monitor};
+use crate::monitor::{ClusterPart, Front, Monitor};
 use crate::options::Options;
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
@@ -122,6 +122,11 @@ impl Directory {
     /// Sets the listener for the monitor. Only the first call counts.
     pub fn set_front(&self, front: Arc<dyn Front>) {
         self.shared.monitor.set_front(front);
+    }
+
+    /// Sets the node's part in a cluster for the monitor. Only the first call counts.
+    pub fn set_cluster(&self, part: Arc<dyn ClusterPart>) {
+        self.shared.monitor.set_cluster(part);
     }
 
     /// Writes a copy of the newest state of the database, from the first byte to the last.

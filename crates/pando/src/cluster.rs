@@ -1,6 +1,7 @@
 //! `pando cluster`: makes nodes of a cluster, takes them out, and shows their state.
 
 mod departure;
+mod facts;
 mod folder;
 mod join;
 mod mark;

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// State of the lock of a folder.
 #[derive(Debug)]
 pub enum Claim {
-    /// Nothing runs on the folder. The file, locked, is for the standard input of an etcd.
+    /// No process runs on the folder. The file, locked, is for the standard input of an etcd.
     Free(File),
     /// This process does.
     Held(Pid),

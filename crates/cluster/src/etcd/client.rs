@@ -22,7 +22,7 @@ pub enum ClientError {
     File {
         /// Path of the file.
         path: String,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The member cannot be reached, or refuses.
@@ -30,7 +30,7 @@ pub enum ClientError {
     Etcd {
         /// URL of the member.
         url: String,
-        /// What the client says.
+        /// The client's error.
         error: etcd_client::Error,
     },
     /// The member did not answer in time.
@@ -49,7 +49,7 @@ pub enum ClientError {
     },
 }
 
-/// What a member says about itself.
+/// State of a member, as it says itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Identifier of the leader that it follows; `None` without one.

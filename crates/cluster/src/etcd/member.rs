@@ -114,7 +114,7 @@ pub enum FolderError {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }

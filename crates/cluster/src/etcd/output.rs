@@ -1,4 +1,4 @@
-//! What etcd says, passed on to this program's own messages.
+//! Messages of etcd, passed on to this program's own messages.
 //!
 //! etcd writes to a file and not to a pipe, so that it outlives a killed Pando. Its messages come
 //! at most [`REPEATS_MAX`] times a minute with the same text: a member that cannot reach another

@@ -34,7 +34,7 @@ const GOOD_RUN: Duration = Duration::from_secs(10);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
-/// What the etcd of a member does.
+/// State of the process of a member's etcd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessState {
     /// It has not been started yet.
@@ -80,7 +80,7 @@ struct Keeper {
     changes: OwnedFd,
 }
 
-/// Who starts a member again whose first start was interrupted.
+/// The one that starts a member again whose first start was interrupted.
 enum Anew {
     /// This supervisor.
     Now,
@@ -135,7 +135,7 @@ impl Supervisor {
         })
     }
 
-    /// What the process does.
+    /// State of the process.
     pub fn state(&self) -> ProcessState {
         self.shared.state().clone()
     }
@@ -268,7 +268,7 @@ impl Keeper {
         Ok(command)
     }
 
-    /// What etcd prints before it can log.
+    /// File of what etcd prints before it can log.
     fn errors(&self) -> std::path::PathBuf {
         self.member.folder.join("etcd.stderr")
     }

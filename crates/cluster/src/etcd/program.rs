@@ -14,7 +14,7 @@ pub const OLDEST: Version = Version {
     patch: 0,
 };
 
-/// What a person can do about a missing or old program.
+/// Advice about a missing or old program.
 const WAY_OUT: &str =
     "run `make etcd` in Pando's sources, or set cluster.etcd_program to the path of a newer one";
 
@@ -34,7 +34,7 @@ pub struct Version {
 pub struct EtcdProgram {
     /// Absolute path.
     pub path: PathBuf,
-    /// What the program says about itself.
+    /// Version, as the program says itself.
     pub version: Version,
 }
 
@@ -49,7 +49,7 @@ pub enum ProgramError {
     Broken {
         /// Path of the program.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The program is something else.

@@ -30,14 +30,14 @@ pub struct OwnVoter {
     seen: Vec<Seen>,
 }
 
-/// What a call of [`OwnVoter::ensure`] has done.
+/// Effect of a call of [`OwnVoter::ensure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// Nothing: the voters are those that are wanted.
+    /// No change: the voters are those that are wanted.
     Settled,
     /// One change. There may be another one, to be made at once.
     Changed,
-    /// Nothing: the next change is another node's, or cannot be made yet.
+    /// No change: the next one is another node's, or cannot be made yet.
     Waiting(String),
 }
 
@@ -92,12 +92,12 @@ impl OwnVoter {
         &self.seen
     }
 
-    /// Whether this node has no member, and no data of one.
+    /// Tells whether this node has no member, and no data of one.
     pub fn is_gone(&self) -> bool {
         self.supervisor.is_none() && !self.member.has_data()
     }
 
-    /// What the member's process does; `None` if this node has no member.
+    /// State of the member's process; `None` if this node has no member.
     pub fn state(&self) -> Option<ProcessState> {
         self.supervisor.as_ref().map(Supervisor::state)
     }
@@ -247,7 +247,7 @@ impl OwnVoter {
     }
 }
 
-/// What the answer to a change means. What another node has done meanwhile is no failure.
+/// Reads the answer to a change. A change that another node made meanwhile is no failure.
 fn done<T>(answer: Result<T, ClientError>) -> Result<Progress, VoterError> {
     let error = match answer {
         Ok(_) => return Ok(Progress::Changed),

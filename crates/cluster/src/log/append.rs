@@ -34,7 +34,7 @@ pub(super) async fn run(shared: &Shared, lane: u8, mut bundles: UnboundedReceive
     }
 }
 
-/// What became of a bundle.
+/// End of a bundle.
 enum End {
     /// It is a record.
     Appended,
@@ -51,13 +51,13 @@ struct Append<'a> {
     payload: &'a [u8],
 }
 
-/// What an attempt showed.
+/// Result of an attempt.
 enum Outcome {
     /// The record has its place.
     Committed,
     /// Another process registered as this node.
     Fenced {
-        /// What to tell clients.
+        /// Reason, for clients.
         reason: String,
         /// Revision of that registration: no record of this session is later.
         revision: i64,
@@ -196,7 +196,7 @@ async fn send(shared: &Shared, append: &Append<'_>) -> bool {
     }
 }
 
-/// What an answer shows.
+/// Reads the outcome from an answer.
 fn outcome(shared: &Shared, append: &Append<'_>, answer: &TxnResponse) -> Outcome {
     if answer.succeeded() {
         shared.saw_head(answer.header().map_or(0, |it| place(it.revision())));
@@ -233,7 +233,7 @@ fn explain(shared: &Shared, append: &Append<'_>, answer: &TxnResponse) -> Outcom
     ))
 }
 
-/// What to say about the registration that took the place of this process's.
+/// Describes the registration that took the place of this process's.
 pub(super) fn fenced(shared: &Shared, found: &KeyValue) -> String {
     let node = shared.settings.node;
     let registration = values::decode::<Registration>(found.value());

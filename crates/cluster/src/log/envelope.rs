@@ -1,5 +1,5 @@
-//! What surrounds a payload in etcd: enough to notice a record of another cluster, another lane, or
-//! with damaged bytes.
+//! The envelope of a payload in etcd: enough to notice a record of another cluster, another lane,
+//! or with damaged bytes.
 //!
 //! Layout, numbers little-endian: `PLOG`, version 1, cluster (16 bytes), node (16), epoch (8),
 //! lane (1), sequence (8), xxh3-128 of all before and of the payload (16), payload.
@@ -21,7 +21,7 @@ pub(super) const HEADER_BYTES: usize = CHECKSUM + 16;
 pub(super) struct Envelope<'a> {
     /// The cluster to whose log the record belongs.
     pub(super) cluster: [u8; 16],
-    /// Who appended it.
+    /// Node, epoch, lane and number of its origin.
     pub(super) origin: Origin,
     /// The payload, not looked into.
     pub(super) payload: &'a [u8],

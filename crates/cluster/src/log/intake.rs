@@ -9,7 +9,7 @@ use etcd_client::KeyValue;
 use replica::commit_log::{LogEvent, LogRecord, NodeId};
 use std::collections::HashMap;
 
-/// What the reader knows of the log so far.
+/// State of the reader: the part of the log it has dealt with.
 pub(super) struct Intake {
     /// The last place dealt with.
     pub(super) last: u64,

@@ -52,22 +52,22 @@ impl Keys {
         }
     }
 
-    /// What all keys begin with.
+    /// Beginning of all keys.
     pub(super) fn prefix(&self) -> Vec<u8> {
         self.prefix.clone().into_bytes()
     }
 
-    /// What the keys of all lanes of all nodes begin with.
+    /// Beginning of the keys of all lanes of all nodes.
     pub(super) fn lanes(&self) -> Vec<u8> {
         self.named("log/")
     }
 
-    /// What the keys of all lanes of a node begin with.
+    /// Beginning of the keys of all lanes of a node.
     pub(super) fn lanes_of(&self, node: NodeId) -> Vec<u8> {
         self.named(&format!("log/{node}/"))
     }
 
-    /// What all holds begin with.
+    /// Beginning of the keys of all holds.
     pub(super) fn holds(&self) -> Vec<u8> {
         self.named("hold/")
     }

@@ -17,7 +17,7 @@ pub(super) struct Lanes {
 }
 
 struct Inner {
-    /// Nothing may be sent any longer.
+    /// Ends sending for good.
     fenced: bool,
     wake: Option<Wake>,
     lanes: Vec<Lane>,
@@ -112,7 +112,7 @@ impl Lanes {
         Some(number)
     }
 
-    /// Nothing is sent any more.
+    /// Ends sending.
     pub(super) fn fence(&self) {
         lock(&self.inner).fenced = true;
     }

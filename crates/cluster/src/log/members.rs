@@ -1,4 +1,4 @@
-//! What is known of all nodes, from their registrations, positions and holds in the log.
+//! All nodes of the cluster, as known from their registrations, positions and holds in the log.
 
 mod agreement;
 
@@ -49,7 +49,7 @@ pub struct Database {
 pub struct Member {
     /// The node.
     pub id: NodeId,
-    /// What it said of itself when it registered.
+    /// Its words about itself when it registered.
     pub about: NodeAbout,
     /// Place of its first registration, by which nodes are in the order of joining; the same on
     /// all nodes. 0 before it was read.
@@ -60,7 +60,7 @@ pub struct Member {
     pub is_removed: bool,
     /// It reported within the time after which a node counts as stopped.
     pub is_alive: bool,
-    /// What it has executed, `None` before its first report.
+    /// The part of the log it has executed, `None` before its first report.
     pub standing: Option<Standing>,
     /// Time since its last report came; at least that, for a report older than this process.
     pub since_report: Option<Duration>,

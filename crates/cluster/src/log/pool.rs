@@ -190,7 +190,7 @@ impl Pool {
         self.current.borrow().as_ref().map(|it| it.url.clone())
     }
 
-    /// Whether this is still the member in use.
+    /// Tells whether this is still the member in use.
     pub(super) fn is_current(&self, number: u64) -> bool {
         let current = self.current.borrow();
         current.as_ref().is_some_and(|it| it.number == number)

@@ -132,7 +132,7 @@ pub(super) fn is_slow(error: &Error) -> bool {
     }
 }
 
-/// What an error says, with its causes: the outermost is often only "transport error".
+/// Text of an error with its causes: the outermost is often only "transport error".
 pub(super) fn describe(error: &Error) -> String {
     let mut text = match error {
         Error::GRpcStatus(status) => status.message().to_owned(),

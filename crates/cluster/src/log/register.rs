@@ -44,7 +44,7 @@ pub(super) async fn run(shared: &Shared) {
     }
 }
 
-/// What an attempt led to.
+/// Result of an attempt.
 enum Step {
     Registered(Session),
     /// Somebody else wrote the key in between.

@@ -63,7 +63,7 @@ async fn nearer(shared: &Arc<Shared>, url: &str, given_up: &HashMap<String, Inst
     false
 }
 
-/// What a member answered.
+/// Answer of a member.
 struct Answer {
     url: String,
     answer: Result<Client, Refusal>,
@@ -76,7 +76,7 @@ struct Refusals {
     texts: Vec<String>,
     /// A member whose program is too old.
     old: Option<Opening>,
-    /// What members say that hold something else.
+    /// Failures of members that hold something else.
     failures: Vec<LogFailure>,
 }
 

@@ -1,4 +1,4 @@
-//! What a log is opened with, and why opening can fail.
+//! Settings of a log, and reasons why opening it can fail.
 
 use replica::Clock;
 use replica::commit_log::NodeId;
@@ -17,7 +17,7 @@ pub struct EtcdLogSettings {
     pub cluster: [u8; 16],
     /// This node.
     pub node: NodeId,
-    /// What other nodes and operators learn of this node.
+    /// Facts about this node, for other nodes and operators.
     pub about: NodeAbout,
     /// Place up to which this node has executed the log, 0 for nothing.
     pub from: u64,
@@ -53,7 +53,7 @@ pub struct LogTls {
     pub key: String,
 }
 
-/// What a node says about itself when it registers.
+/// Facts that a node tells when it registers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeAbout {
     /// Address at which other nodes reach it, `HOST:PORT`.

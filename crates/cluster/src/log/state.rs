@@ -1,4 +1,4 @@
-//! What the tasks of a log share: settings, the queue of events, lanes, and what is wrong.
+//! The state that the tasks of a log share: settings, the queue of events, lanes, and trouble.
 
 use super::keys::Keys;
 use super::lanes::Lanes;
@@ -25,9 +25,9 @@ pub(super) struct Shared {
     pub(super) members: Mutex<Members>,
     /// This process's registration, once there is one.
     pub(super) session: watch::Sender<Option<Session>>,
-    /// Whether this node was removed from the cluster before it registered.
+    /// `true` once this node is known to have been removed before it registered.
     removed: AtomicBool,
-    /// What this node last said of itself.
+    /// The node's last report on itself.
     pub(super) own: Mutex<OwnReport>,
     /// Told when `own` changed.
     pub(super) reported: Notify,
@@ -57,7 +57,7 @@ pub(super) struct Session {
     pub(super) sequences: Vec<u64>,
 }
 
-/// What this node last said of itself, for the next report.
+/// The node's last words about itself, for the next report.
 #[derive(Default)]
 pub(super) struct OwnReport {
     /// `None` before the first.
@@ -204,7 +204,7 @@ impl Shared {
         self.removed.store(true, Ordering::Release);
     }
 
-    /// Whether this node was removed from the cluster before it could register.
+    /// Tells whether this node was removed from the cluster before it could register.
     pub(super) fn is_removed(&self) -> bool {
         self.removed.load(Ordering::Acquire)
     }

@@ -64,13 +64,13 @@ pub(super) async fn trim(shared: &Shared, connected: &Connected) -> Result<(), E
 struct Wanted {
     /// The new floor.
     floor: u64,
-    /// What is known of the members is as of this place.
+    /// The place up to which the members are known.
     read: u64,
     /// Bytes of the log read until then.
     total: u64,
 }
 
-/// What this node should trim, `None` for nothing.
+/// The trim that this node should make, `None` for none.
 fn wanted(shared: &Shared) -> Option<Wanted> {
     let trimming = &shared.settings.trimming;
     let read = shared.reached.load(Ordering::Acquire);

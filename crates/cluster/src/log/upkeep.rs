@@ -1,4 +1,4 @@
-//! What a node does besides reading and appending: it reports how far it is, trims the log when
+//! The duties of a node besides reading and appending: it reports how far it is, trims the log when
 //! that is its turn, and looks how full etcd is.
 
 use super::members::{Database, Equality};
@@ -48,7 +48,7 @@ fn report_pause(shared: &Shared) -> Duration {
     shared.settings.report_every / 5
 }
 
-/// Whether this much time has passed since something, or it was never done.
+/// Tells whether so much time has passed since something, or it was never done.
 fn is_due(done: Option<Instant>, every: Duration) -> bool {
     done.is_none_or(|it| it.elapsed() >= every)
 }

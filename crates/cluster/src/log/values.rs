@@ -59,7 +59,7 @@ impl Registration {
         }
     }
 
-    /// What the node says about itself.
+    /// The node's words about itself.
     pub(super) fn about(&self) -> NodeAbout {
         NodeAbout {
             address: self.address.clone(),
@@ -113,7 +113,7 @@ impl ReportedDigest {
 }
 
 impl Report {
-    /// What a node says of itself, at this time of its clock.
+    /// A report of a node about itself, at this time of its clock.
     pub(super) fn new(standing: &Standing, epoch: u64, now_us: u64) -> Report {
         Report {
             epoch,
@@ -126,7 +126,7 @@ impl Report {
         }
     }
 
-    /// What the node has executed.
+    /// The part of the log that the node has executed.
     pub(super) fn standing(&self) -> Standing {
         let last = self.digests.last();
         let digest = last.and_then(|it| Some((it.position, it.digest()?)));
@@ -143,7 +143,7 @@ impl Report {
 /// `hold/<id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hold {
-    /// Nothing behind this place may be trimmed.
+    /// The place behind which all records are kept.
     pub(super) place: u64,
     /// Seconds for which it counts after it was written; 0 for a hold that was released.
     pub(super) seconds: u64,

@@ -33,11 +33,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The longest time between two looks at whether a copy is still used.
 const TIDY_EVERY: Duration = Duration::from_secs(30);
 
-/// What connections are led to.
+/// The way of connections to the routes.
 pub struct Door {
     /// Settings of TLS.
     pub tls: ServerConfig,
-    /// What is answered.
+    /// The routes.
     pub routes: Router,
     /// Keeper of copies, to be tidied now and then.
     pub donor: Arc<Donor>,

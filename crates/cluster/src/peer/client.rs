@@ -251,7 +251,7 @@ impl Link {
     }
 }
 
-/// What ended a connection, with the causes that the library keeps apart.
+/// Reason why a connection ended, with the causes that the library keeps apart.
 fn ended(error: &hyper::Error) -> String {
     let mut text = format!("the connection ended: {error}");
     let mut cause = std::error::Error::source(error);
@@ -262,7 +262,7 @@ fn ended(error: &hyper::Error) -> String {
     text
 }
 
-/// What went wrong with TLS.
+/// Description of a failure of TLS.
 fn tls_trouble(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|it| it.downcast_ref::<TlsError>());
     match inner {

@@ -3,6 +3,7 @@
 //! Fields may be added in later versions: what a reader does not know it skips.
 
 use crate::address::Address;
+use crate::etcd::Seen;
 use crate::identity::{ClusterId, Member, node_id};
 use replica::commit_log::NodeId;
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,17 @@ pub struct Voter {
     pub answers: bool,
 }
 
+impl From<&Seen> for Voter {
+    fn from(member: &Seen) -> Voter {
+        Voter {
+            name: member.name.clone(),
+            url: member.client_url.clone(),
+            is_learner: member.is_learner,
+            answers: member.answers,
+        }
+    }
+}
+
 /// Request to remove a node that has died: `POST /remove`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RemoveRequest {
@@ -161,7 +173,7 @@ pub struct LeaveRequest {
 pub struct LeaveAnswer {
     /// Whether the node has left, and ends.
     pub left: bool,
-    /// What it waits for before; `None` if it has left.
+    /// Reason why it has not left yet; `None` if it has left.
     pub waiting: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the peer service needs of the node it speaks for.
+//! The node that the peer service speaks for, as the service needs it.
 
 use super::message::{LeaveAnswer, LeaveRequest, NodeStatus, RemoveRequest};
 use crate::identity::Member;

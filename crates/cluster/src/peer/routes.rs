@@ -1,4 +1,4 @@
-//! What is answered to which request.
+//! The answer to each request.
 
 use super::message::{
     JoinAnswer, JoinEtcd, JoinRequest, LeaveRequest, Refusal, RemoveRequest, Removed,
@@ -28,7 +28,7 @@ const BODY_BYTES_MAX: usize = 16 << 10;
 /// Pieces of copies in memory at a time.
 const PIECES_MAX: usize = 16;
 
-/// Who sent a request.
+/// Sender of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     /// A node of the cluster, by its certificate.
@@ -37,7 +37,7 @@ pub enum Caller {
     Stranger,
 }
 
-/// What the answers are made from.
+/// The sources of answers.
 struct Answers {
     identity: Identity,
     node: Arc<dyn PeerNode>,

@@ -36,7 +36,7 @@ pub struct ServiceOptions {
 }
 
 impl ServiceOptions {
-    /// What a node with this identity uses.
+    /// The options of a node with this identity.
     pub fn of(identity: &Identity) -> ServiceOptions {
         let dir = identity.folder.parent().unwrap_or(&identity.folder);
         ServiceOptions {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 /// The copy.
 const COPY_FILE: &str = "copy.mdb";
-/// What is known of a complete copy.
+/// Facts about a complete copy.
 const ABOUT_FILE: &str = "copy.json";
 /// Checksums told at once.
 const SUMS_MAX: usize = 4_096;
@@ -26,7 +26,7 @@ const SUMS_WAIT: Duration = Duration::from_secs(10);
 
 /// A copy of a database.
 pub struct Copy {
-    /// What is told of it.
+    /// The part of them that is told.
     pub offer: Offer,
     folder: PathBuf,
     file: File,
@@ -44,7 +44,7 @@ struct Progress {
     failed: Option<String>,
 }
 
-/// What is known of a complete copy, as a file.
+/// Facts about a complete copy, as a file.
 #[derive(Serialize, Deserialize)]
 struct About {
     offer: Offer,

@@ -112,7 +112,7 @@ struct Attempt<'a> {
     fetched: Cell<u64>,
 }
 
-/// What is known of the copy so far.
+/// The copy, as far as it is known.
 #[derive(Default)]
 struct Known {
     sums: Vec<u128>,

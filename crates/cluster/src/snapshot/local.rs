@@ -1,7 +1,7 @@
 //! The partial copy of a joiner: a folder beside its future data folder, which takes its name when
 //! it is complete.
 //!
-//! Nothing is noted about which pieces are there: a piece is there if its checksum is right. So a
+//! No list says which pieces are there: a piece is there if its checksum is right. So a
 //! joiner goes on after any interruption, also with another node's copy as far as that is equal.
 
 use super::free_bytes;

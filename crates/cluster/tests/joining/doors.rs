@@ -1,4 +1,4 @@
-//! Who is let in, and who is not.
+//! Callers that are let in, and others.
 
 use crate::node::{Donor, Joiner, free_address};
 use cluster::identity::{Etcd, Identity};

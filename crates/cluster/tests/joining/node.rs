@@ -24,7 +24,7 @@ pub const BYTES: usize = (64 << 20) + 12_345;
 /// How long a test waits for anything.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the service is told.
+/// The node that the service speaks for.
 pub struct FileNode {
     pub own: Member,
     pub content: Arc<Vec<u8>>,

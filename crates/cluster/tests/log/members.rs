@@ -90,7 +90,7 @@ fn without_a_majority_nothing_is_decided() {
     node.read_until_well();
 }
 
-/// What a node needs of certificates.
+/// Certificates of a node.
 fn tls(certificates: &Certificates) -> LogTls {
     LogTls {
         authority: certificates.authority.clone(),

@@ -43,9 +43,9 @@ struct Writer<'a> {
     proxy: &'a Proxy,
     etcd_settings: EtcdLogSettings,
     random: Random,
-    /// What it handed over, by its text; `true` for what it knows to be in the log.
+    /// Payloads that it handed over, by their text; `true` for what it knows to be in the log.
     written: BTreeMap<String, bool>,
-    /// What it knows not to be in the log.
+    /// Payloads that it knows not to be in the log.
     refused: Vec<String>,
     /// All records, over all its processes.
     records: Vec<LogRecord>,

@@ -19,7 +19,7 @@ fn hasty(etcd: &Etcd, node: u8) -> EtcdLogSettings {
     }
 }
 
-/// What a node says that has synced all that it has read.
+/// Standing of a node that has synced all that it has read.
 fn synced(node: &Node) -> Standing {
     Standing {
         place: node.place,

@@ -3,6 +3,8 @@
 //! Names and attributes are those of OpenLDAP's monitor where it has them; others are Pando's own
 //! (docs/reference/monitor.md).
 
+mod cluster;
+
 use crate::directory_state::DirectoryState;
 use crate::monitor::{Costs, Counters, OPERATIONS};
 use replica::Status;
@@ -45,6 +47,9 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
+    if let Some(facts) = shared.monitor.cluster() {
+        cluster::put(&mut tree, &facts);
+    }
     Ok(tree.nodes)
 }
 

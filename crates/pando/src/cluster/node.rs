@@ -1,5 +1,6 @@
 //! A served node's part in its cluster: its etcd, its commit log, and its service for other nodes.
 
+use super::facts::Part;
 use super::served::{Left, ServedNode};
 use crate::report::Problem;
 use ::cluster::etcd::{
@@ -98,6 +99,11 @@ impl Joined {
         let log = self.log.get().expect("the directory has connected");
         let voting = Voting::start(Arc::clone(&self.identity), Arc::clone(log), self.etcd);
         let voting = Arc::new(voting.map_err(Problem::failed)?);
+        directory.set_cluster(Arc::new(Part {
+            identity: Arc::clone(&self.identity),
+            log: Arc::downgrade(log),
+            voting: Arc::downgrade(&voting),
+        }));
         let left = Arc::default();
         let node = Arc::new(ServedNode {
             identity: Arc::clone(&self.identity),

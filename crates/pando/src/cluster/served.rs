@@ -63,12 +63,7 @@ impl ServedNode {
 
     fn log_status(&self, view: &ClusterView) -> LogStatus {
         let known = self.voting.known();
-        let voters = known.members.into_iter().map(|it| Voter {
-            name: it.name,
-            url: it.client_url,
-            is_learner: it.is_learner,
-            answers: it.answers,
-        });
+        let voters = known.members.iter().map(Voter::from);
         LogStatus {
             floor: view.floor,
             fill: view.database.map(|it| Fill {

@@ -167,13 +167,18 @@ fn tour(nodes: &[Node]) -> String {
     let searches = searches.join("\n");
     let folder = nodes[0].folder.display();
     let process = nodes[0].process;
+    let change = format!(
+        "printf 'dn: uid=user.42,ou=people,{SUFFIX}\\nchangetype: modify\\nreplace: title\\n\
+         title: Chief\\n' | ldapmodify -x -H {first} -D cn=admin,{SUFFIX} -w {PASSWORD}"
+    );
     format!(
         "
-{count} nodes with one directory. The administrator is cn=admin,{SUFFIX}; every password is \
-\"{PASSWORD}\". Try in another terminal: ask each node, change an entry at one, and read it at another:
+{count} nodes with one directory. The administrator is cn=admin,{SUFFIX};
+every password is \"{PASSWORD}\". Try in another terminal: ask each node, change an entry at one,
+and read it at another:
 
 {searches}
-  printf 'dn: uid=user.42,ou=people,{SUFFIX}\\nchangetype: modify\\nreplace: title\\ntitle: Chief\\n' | ldapmodify -x -H {first} -D cn=admin,{SUFFIX} -w {PASSWORD}
+  {change}
   ldapsearch -x -H {last} -b {SUFFIX} -LLL '(uid=user.42)' title
   {program} cluster status {folder}
 

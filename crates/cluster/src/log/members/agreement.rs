@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Difference {
     /// The position.
     pub position: u64,
-    /// What each node that reported this position has there.
+    /// Digest of each node that reported this position.
     pub digests: Vec<NodeDigest>,
 }
 
