@@ -9,6 +9,8 @@ use kit::tools::Answer;
 use kit::{Client, Pando, SUFFIX, people};
 use protocol::{ResultCode, Scope};
 
+mod bench;
+
 /// Time for nodes to become equal.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Writes of each client.
