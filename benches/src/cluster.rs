@@ -6,5 +6,6 @@ pub mod load;
 pub mod pando;
 pub mod search;
 pub mod slapd;
+pub mod table;
 pub mod trio;
 pub mod usage;

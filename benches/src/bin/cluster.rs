@@ -12,26 +12,16 @@ use std::time::Duration;
 use clap::Parser;
 use pando_benches::arguments::Tables;
 use pando_benches::cluster::failure::{Victim, kill};
-use pando_benches::cluster::load::{Load, Measured};
+use pando_benches::cluster::load::Load;
 use pando_benches::cluster::search::{CHANGES, Measurement, cost};
-use pando_benches::cluster::trio::{NODES, Role, Trio};
+use pando_benches::cluster::table::{Against, LOADS_HEAD, MANY_ROWS, ROWS, line, thread_table};
+use pando_benches::cluster::trio::{NODES, Trio};
 use pando_benches::cluster::{etcd, pando, slapd};
 use pando_benches::journal::Journal;
 use pando_benches::process::beside;
 use pando_benches::row::{Data, Extent};
 use pando_benches::subject::{Folder, Subject};
 use pando_benches::table;
-
-/// Connections to each node and requests in flight on each of them, with what Pando must reach:
-/// times slapd's converged rate, and converged changes each second.
-const ROWS: [(usize, usize, f64, f64); 3] = [
-    (4, 8, 20.0, 0.0),
-    (4, 100, 30.0, 20_000.0),
-    (10, 1_000, 0.0, 30_000.0),
-];
-/// The same for many entries.
-const MANY_ROWS: [(usize, usize, f64, f64); 2] =
-    [(4, 100, 0.0, 10_000.0), (10, 1_000, 0.0, 20_000.0)];
 
 /// Measures a cluster beside slapd.
 #[derive(Parser)]
@@ -152,13 +142,6 @@ fn few(arguments: &Arguments, journal: &mut Journal) -> io::Result<()> {
     Ok(())
 }
 
-const LOADS_HEAD: &str = "\
-| per node | servers | accepted/s | converged/s | unequal s | entries that differed | refused \
-| unknown | p50 ms | p99 ms | CPU us, nodes | CPU us, etcd | must | reached |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
-const THREADS_HEAD: &str = "\
-| row | process | thread | CPU us for each accepted change |\n|---|---|---|---|";
-
 /// Changes on all nodes, of both kinds of servers in turns.
 fn loads(
     arguments: &Arguments,
@@ -170,72 +153,27 @@ fn loads(
     journal.line(&format!("## Changes of {entries} entries on all nodes\n"))?;
     journal.line(LOADS_HEAD)?;
     let mut threads = Vec::new();
-    for (connections, depth, times, rate) in ROWS {
-        let load = arguments.load(connections, depth);
-        let mut slapd = 0.0;
+    for row in ROWS {
+        let load = arguments.load(row.connections, row.depth);
+        let mut slapd = None;
         if let Some(theirs) = &mut theirs {
             own.stop();
             theirs.start()?;
             let measured = load.measure(theirs)?;
             theirs.stop();
-            slapd = measured.converged();
-            journal.line(&line(&load, theirs, &measured, "-"))?;
+            journal.line(&line(&load, theirs, &measured, &Against::default()))?;
+            slapd = Some(measured);
         }
         own.start()?;
         let measured = load.measure(own)?;
-        let least = (times * slapd).max(rate);
-        journal.line(&line(&load, own, &measured, &format!("{least:.0}/s")))?;
+        let against = Against {
+            slapd: slapd.as_ref(),
+            goal: Some(row.goal),
+        };
+        journal.line(&line(&load, own, &measured, &against))?;
         threads.extend(measured.threads(&load.words()));
     }
     thread_table(journal, &threads)
-}
-
-fn thread_table(journal: &mut Journal, lines: &[String]) -> io::Result<()> {
-    journal.line(&format!("\n{THREADS_HEAD}"))?;
-    for line in lines {
-        journal.line(line)?;
-    }
-    journal.line("")
-}
-
-/// One line of a table of loads. `must` is the converged rate to reach, or `-`.
-fn line(load: &Load, trio: &Trio, measured: &Measured, must: &str) -> String {
-    let report = &measured.report;
-    let converged = report.converged.clone().unwrap_or_default();
-    let refused: Vec<String> = report
-        .outcomes
-        .refused
-        .iter()
-        .map(|(code, count)| format!("{count} {code}"))
-        .collect();
-    let refused = match refused.is_empty() {
-        true => "0".to_owned(),
-        false => refused.join(", "),
-    };
-    let unequal = match converged.equal {
-        true => format!("{:.2}", converged.unequal_s),
-        false => format!("more than {:.0}", converged.unequal_s),
-    };
-    let least = must.trim_end_matches("/s").parse::<f64>();
-    let reached = match least {
-        Ok(least) if measured.converged() >= least && converged.equal => "yes",
-        Ok(_) => "no",
-        Err(_) => "-",
-    };
-    format!(
-        "| {} | {} | {:.0} | {:.0} | {unequal} | {} | {refused} | {} | {:.1} | {:.1} | {:.1} \
-         | {:.1} | {must} | {reached} |",
-        load.words(),
-        trio.name,
-        measured.accepted(),
-        measured.converged(),
-        converged.differing,
-        report.outcomes.unknown,
-        report.latency.p50_us / 1e3,
-        report.latency.p99_us / 1e3,
-        measured.us(Role::Node),
-        measured.us(Role::Log),
-    )
 }
 
 /// One request at a time on one connection to one node.
@@ -335,13 +273,17 @@ fn many(arguments: &Arguments, journal: &mut Journal) -> io::Result<()> {
     journal.line(&format!("## Changes of {entries} entries on all nodes\n"))?;
     journal.line(LOADS_HEAD)?;
     let mut threads = Vec::new();
-    for (connections, depth, _, rate) in MANY_ROWS {
+    for row in MANY_ROWS {
         let load = Load {
             entries,
-            ..arguments.load(connections, depth)
+            ..arguments.load(row.connections, row.depth)
         };
         let measured = load.measure(&own)?;
-        journal.line(&line(&load, &own, &measured, &format!("{rate:.0}/s")))?;
+        let against = Against {
+            slapd: None,
+            goal: Some(row.goal),
+        };
+        journal.line(&line(&load, &own, &measured, &against))?;
         threads.extend(measured.threads(&load.words()));
     }
     thread_table(journal, &threads)
@@ -359,8 +301,13 @@ fn follower(arguments: &Arguments, journal: &mut Journal) -> io::Result<()> {
     let measured = load.measure(&own)?;
     let accepted = measured.report.outcomes.accepted.max(1) as f64;
     let parts = &measured.usage.processes[1..NODES];
-    let each =
-        parts.iter().map(|it| it.total_ns).sum::<f64>() / 1e3 / parts.len() as f64 / accepted;
+    // Nobody but the reader that compares speaks to the followers.
+    let follows = |name: &&String| name.as_str() != "serve";
+    let each = parts.iter().map(|part| {
+        let threads = part.threads.iter().filter(|(name, _)| follows(name));
+        threads.map(|(_, ns)| ns / 1e3 / accepted).sum::<f64>()
+    });
+    let each = each.sum::<f64>() / parts.len() as f64;
     journal.line(&format!(
         "## Changes of {entries} entries on one node, {}\n\n\
          | accepted/s | CPU us for each change, a node that only follows | must |\n|---|---|---|\n\

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::load::bench::{Report, run};
 
@@ -50,6 +50,19 @@ pub struct Killed {
     pub equal: bool,
 }
 
+/// Lets time pass. A thread that has waited for others may be woken at once, so that one call to
+/// wait is not enough.
+fn rest(time: Duration) {
+    let until = Instant::now() + time;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::park_timeout(left);
+    }
+}
+
 /// Loads the nodes, kills the victim after a third of the time, and starts it again after the load.
 pub fn kill(trio: &mut Trio, load: &Load, victim: Victim) -> io::Result<Killed> {
     let mut options = load.options(trio);
@@ -61,7 +74,7 @@ pub fn kill(trio: &mut Trio, load: &Load, victim: Victim) -> io::Result<Killed> 
     let third = Duration::from_secs_f64(load.seconds / 3.0);
     let report = thread::scope(|scope| {
         let running = scope.spawn(|| run(&options, &mut |_| {}));
-        thread::park_timeout(third);
+        rest(third);
         match victim {
             Victim::Nobody => {}
             Victim::Leader => trio.log[leader].kill()?,

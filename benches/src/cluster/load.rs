@@ -104,7 +104,8 @@ impl Measured {
     /// that spent next to nothing are left out.
     pub fn threads(&self, what: &str) -> Vec<String> {
         let accepted = self.report.outcomes.accepted.max(1) as f64;
-        let mut lines = Vec::new();
+        let client = self.report.client_us_per_operation;
+        let mut lines = vec![format!("| {what} | load generator | | {client:.2} |")];
         for (role, process) in [(Role::Node, "pando"), (Role::Log, "etcd")] {
             for (name, us) in self.usage.threads_us(role) {
                 let each = us / accepted;

@@ -106,7 +106,7 @@ impl Difference {
     /// Microseconds of all processes of a kind.
     pub fn us(&self, role: Role) -> f64 {
         let of_it = self.processes.iter().filter(|it| it.role == role);
-        of_it.map(|it| it.total_ns).sum::<f64>() / 1e3
+        of_it.fold(0.0, |sum, it| sum + it.total_ns) / 1e3
     }
 
     /// Microseconds of the threads of all processes of a kind, by name, most first.

@@ -1,6 +1,7 @@
 //! The content of a server as hashes: one full read of all entries.
 
-use std::time::Duration;
+use std::cmp::Ordering;
+use std::time::{Duration, Instant};
 
 use protocol::{Filter, Request, Response, ResponseMessage, Scope, SearchRequest};
 
@@ -27,10 +28,43 @@ pub(crate) struct Reader {
     bases: Vec<String>,
 }
 
-/// All entries that a server showed, each as a hash of its name and attributes; sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// All entries that a server showed, in the order of their hashes.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
-    entries: Vec<u128>,
+    entries: Vec<Seen>,
+}
+
+/// An entry that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    /// Hash of its name and attributes.
+    hash: u128,
+    /// Milliseconds from the beginning of the reads until it came.
+    at_ms: u32,
+}
+
+/// Entries that are in one content and not in the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Differing {
+    /// Number of these entries. An entry with two versions counts twice.
+    pub count: u64,
+    /// Milliseconds from the beginning of the reads until the last of them came.
+    pub last_ms: u32,
+}
+
+impl Differing {
+    fn add(&mut self, seen: &Seen) {
+        self.count += 1;
+        self.last_ms = self.last_ms.max(seen.at_ms);
+    }
+
+    /// Adds what another server has differed in.
+    pub fn and(self, other: Differing) -> Differing {
+        Differing {
+            count: self.count + other.count,
+            last_ms: self.last_ms.max(other.last_ms),
+        }
+    }
 }
 
 impl Content {
@@ -39,30 +73,27 @@ impl Content {
         self.entries.len() as u64
     }
 
-    /// Returns the number of entries that are in one of the two and not in the other. An entry
-    /// with two versions counts twice.
-    pub fn differing(&self, other: &Content) -> u64 {
+    /// Compares two contents.
+    pub fn differing(&self, other: &Content) -> Differing {
         let (mut one, mut two) = (
             self.entries.iter().peekable(),
             other.entries.iter().peekable(),
         );
-        let mut differing = 0;
+        let mut differing = Differing::default();
         loop {
-            match (one.peek(), two.peek()) {
-                (Some(left), Some(right)) if left == right => {
-                    one.next();
-                    two.next();
-                }
-                (Some(left), Some(right)) => {
-                    differing += 1;
-                    let _ = if left < right { one.next() } else { two.next() };
-                }
+            let order = match (one.peek(), two.peek()) {
+                (Some(left), Some(right)) => left.hash.cmp(&right.hash),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
                 (None, None) => return differing,
-                (None, Some(_)) | (Some(_), None) => {
-                    differing += 1;
-                    one.next();
-                    two.next();
-                }
+            };
+            let (left, right) = match order {
+                Ordering::Less => (one.next(), None),
+                Ordering::Greater => (None, two.next()),
+                Ordering::Equal => (one.next(), two.next()),
+            };
+            if let (Some(seen), None) | (None, Some(seen)) = (left, right) {
+                differing.add(seen);
             }
         }
     }
@@ -101,23 +132,26 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads everything once.
+    /// Reads everything once. `begin` is when the reads of all servers began.
     ///
     /// # Errors
     /// The server does not answer, or refuses.
-    pub fn read(&mut self) -> Result<Content, BenchError> {
+    pub fn read(&mut self, begin: Instant) -> Result<Content, BenchError> {
         let mut entries = Vec::new();
         for base in self.bases.clone() {
             let mut search = SearchRequest::new(&base, Scope::WholeSubtree, all());
             search.attributes = vec!["*", "+"];
-            self.search(search, &mut |response| {
+            self.search(search, &mut |response, came| {
                 if let Response::SearchEntry { name, attributes } = response {
                     let values = attributes.iter().filter(|it| !is_position(it.description));
                     let values = values.flat_map(|it| {
                         let name = it.description;
                         it.values.iter().map(move |value| (name, value))
                     });
-                    entries.push(hash(name, values.collect()));
+                    entries.push(Seen {
+                        hash: hash(name, values.collect()),
+                        at_ms: (came - begin).as_millis() as u32,
+                    });
                 }
             })?;
         }
@@ -129,7 +163,7 @@ impl Reader {
         let mut found = Vec::new();
         let mut search = SearchRequest::new("", Scope::BaseObject, all());
         search.attributes = vec!["namingContexts"];
-        self.search(search, &mut |response| {
+        self.search(search, &mut |response, _| {
             if let Response::SearchEntry { attributes, .. } = response {
                 let values = attributes.iter().flat_map(|it| it.values.iter());
                 found.extend(values.map(|it| String::from_utf8_lossy(it).into_owned()));
@@ -143,11 +177,11 @@ impl Reader {
         Ok(found)
     }
 
-    /// Searches, and hands every entry and reference out.
+    /// Searches, and hands every entry and reference out, with the moment at which it came.
     fn search(
         &mut self,
         search: SearchRequest<'_>,
-        found: &mut dyn FnMut(&Response<'_>),
+        found: &mut dyn FnMut(&Response<'_>, Instant),
     ) -> Result<(), BenchError> {
         let failed = |what: &dyn std::fmt::Display| BenchError::new(format!("full read: {what}"));
         self.last_id += 1;
@@ -155,6 +189,7 @@ impl Reader {
         let base = search.base.to_owned();
         protocol::write_request(&mut request, self.last_id, &Request::Search(search), &[]);
         self.stream.write_all(&request).map_err(|it| failed(&it))?;
+        let mut came = Instant::now();
         loop {
             let mut taken = 0;
             while let Some(length) = protocol::frame(&self.input[taken..], MESSAGE_BYTES_MAX)
@@ -171,7 +206,7 @@ impl Reader {
                     self.input.drain(..taken);
                     return Ok(());
                 }
-                found(&message.response);
+                found(&message.response, came);
             }
             self.input.drain(..taken);
             let count = self
@@ -181,6 +216,7 @@ impl Reader {
             if count == 0 {
                 return Err(failed(&"the server closed the connection"));
             }
+            came = Instant::now();
             self.input.extend_from_slice(&self.buffer[..count]);
         }
     }
@@ -240,10 +276,21 @@ mod tests {
     #[test]
     fn differing_entries_are_counted() {
         let content = |entries: &[u128]| Content {
-            entries: entries.to_vec(),
+            entries: entries
+                .iter()
+                .map(|&hash| Seen {
+                    hash,
+                    at_ms: 100 - hash as u32,
+                })
+                .collect(),
         };
-        assert_eq!(content(&[1, 2, 3]).differing(&content(&[1, 2, 3])), 0);
-        assert_eq!(content(&[1, 2, 3]).differing(&content(&[1, 4, 5])), 4);
-        assert_eq!(content(&[]).differing(&content(&[1, 4])), 2);
+        let differing = |one: &[u128], two: &[u128]| {
+            let found = content(one).differing(&content(two));
+            (found.count, found.last_ms)
+        };
+        assert_eq!(differing(&[1, 2, 3], &[1, 2, 3]), (0, 0));
+        assert_eq!(differing(&[1, 2, 3], &[1, 4, 5]), (4, 98));
+        assert_eq!(differing(&[], &[3, 4]), (2, 97));
+        assert_eq!(differing(&[3, 9], &[9]), (1, 97));
     }
 }

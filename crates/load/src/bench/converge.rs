@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use protocol::counted;
 use serde::Serialize;
 
-use super::content::{Content, Reader};
+use super::content::{Content, Differing, Reader};
 use super::target::Targets;
 use super::{BenchError, Mix, Options};
 
-/// Least rest between two rounds of reads; they rest at least as long as the last round took, since
-/// full reads slow servers that still have to catch up.
+/// Rest between two rounds of reads: as long as the last round took, since full reads slow servers
+/// that still have to catch up, but within these bounds.
 const REST_MIN: Duration = Duration::from_millis(20);
+const REST_MAX: Duration = Duration::from_millis(500);
 
 /// How to wait until all servers are equal.
 #[derive(Clone, Debug)]
@@ -38,9 +39,12 @@ pub struct Convergence {
     /// Time from the first request until the end of the reads that agreed, or until nobody waited
     /// any longer.
     pub elapsed_s: f64,
-    /// Time from the last answer until the beginning of the reads that agreed; 0 when those were
-    /// the first reads after the last answer.
+    /// Time from the last answer until the last moment at which an entry was read that differed
+    /// between servers; 0 when none ever did.
     pub unequal_s: f64,
+    /// Time from the last answer until the beginning of the reads that agreed, or until nobody
+    /// waited any longer; 0 when the first reads agreed.
+    pub equal_after_s: f64,
     /// Time that the last reads of all servers took.
     pub reads_s: f64,
     /// Number of reads of each server.
@@ -64,25 +68,28 @@ pub(crate) struct Load {
 
 impl fmt::Display for Convergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unequal, elapsed, reads) = (self.unequal_s, self.elapsed_s, self.reads_s);
-        let entries = counted(self.entries, "entry");
+        let (unequal, equal_after) = (self.unequal_s, self.equal_after_s);
         if !self.equal {
             let reason = self.reason.as_deref().unwrap_or_default();
             return write!(
                 f,
-                "not equal {unequal:.1} s after the last answer: {reason}"
+                "not equal {equal_after:.1} s after the last answer: {reason}"
             );
         }
         write!(
             f,
-            "converged: {:.0} changes/s in {elapsed:.2} s; {} servers with {entries} each, unequal \
-             for {unequal:.2} s after the last answer, read in {reads:.2} s",
-            self.rate, self.servers
+            "converged: {:.0} changes/s in {:.2} s; {} servers with {} each, read in {:.2} s",
+            self.rate,
+            self.elapsed_s,
+            self.servers,
+            counted(self.entries, "entry"),
+            self.reads_s
         )?;
         if self.differing > 0 {
             write!(
                 f,
-                "; {} differed at first",
+                "; {} differed at first, the last {unequal:.2} s after the last answer; equal \
+                 {equal_after:.2} s after it",
                 counted(self.differing, "entry")
             )?;
         }
@@ -130,31 +137,47 @@ pub(crate) fn wait(
         result.rounds += 1;
         result.reads_s = (end - begin).as_secs_f64();
         result.elapsed_s = (end - load.begin).as_secs_f64();
-        let unequal = begin.saturating_duration_since(load.last_answer);
+        let after = begin
+            .saturating_duration_since(load.last_answer)
+            .as_secs_f64();
         match contents {
             Ok(contents) => {
-                let differing = differing(&contents);
+                let Differing { count, last_ms } = differing(&contents);
                 result.entries = contents.first().map_or(0, Content::count);
                 if first {
-                    result.differing = differing;
+                    result.differing = count;
                 }
-                if differing == 0 {
+                if count == 0 {
                     result.equal = true;
                     result.reason = None;
                     result.rate = load.accepted as f64 / result.elapsed_s.max(1e-9);
-                    result.unequal_s = if first { 0.0 } else { unequal.as_secs_f64() };
+                    result.equal_after_s = if first { 0.0 } else { after };
                     return Ok(result);
                 }
-                let entries = counted(differing, "entry");
+                result.unequal_s = after + f64::from(last_ms) / 1e3;
+                let entries = counted(count, "entry");
                 result.reason = Some(format!("{entries} differ from those of the first server"));
             }
             Err(error) => result.reason = Some(error.message),
         }
-        result.unequal_s = (end - load.last_answer).as_secs_f64();
+        result.equal_after_s = end
+            .saturating_duration_since(load.last_answer)
+            .as_secs_f64();
         if end >= load.last_answer + converge.within {
             return Ok(result);
         }
-        thread::park_timeout((end - begin).max(REST_MIN));
+        rest_until(end + (end - begin).clamp(REST_MIN, REST_MAX));
+    }
+}
+
+/// Lets time pass. The readers' ends wake this thread, so that one call to wait is not enough.
+fn rest_until(moment: Instant) {
+    loop {
+        let left = moment.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::park_timeout(left);
     }
 }
 
@@ -164,11 +187,12 @@ fn read_all(
     base: Option<&str>,
     readers: &mut [Option<Reader>],
 ) -> Result<Vec<Content>, BenchError> {
+    let begin = Instant::now();
     thread::scope(|scope| {
         let reads: Vec<_> = readers
             .iter_mut()
             .enumerate()
-            .map(|(target, reader)| scope.spawn(move || read(targets, target, base, reader)))
+            .map(|(target, reader)| scope.spawn(move || read(targets, target, base, reader, begin)))
             .collect();
         let contents = reads.into_iter().enumerate().map(|(target, read)| {
             let content = read
@@ -188,19 +212,21 @@ fn read(
     target: usize,
     base: Option<&str>,
     kept: &mut Option<Reader>,
+    begin: Instant,
 ) -> Result<Content, BenchError> {
     let mut reader = match kept.take() {
         Some(reader) => reader,
         None => Reader::open(targets, target, base)?,
     };
-    let content = reader.read()?;
+    let content = reader.read(begin)?;
     *kept = Some(reader);
     Ok(content)
 }
 
-fn differing(contents: &[Content]) -> u64 {
+fn differing(contents: &[Content]) -> Differing {
     let Some((first, others)) = contents.split_first() else {
-        return 0;
+        return Differing::default();
     };
-    others.iter().map(|it| first.differing(it)).sum()
+    let each = others.iter().map(|it| first.differing(it));
+    each.fold(Differing::default(), Differing::and)
 }

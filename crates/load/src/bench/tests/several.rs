@@ -137,7 +137,11 @@ fn equal_servers_have_converged_and_others_have_not() {
     let converged = report.converged.clone().unwrap();
     assert!(converged.equal && converged.rate > 0.0);
     assert_eq!(
-        (converged.servers, converged.entries, converged.unequal_s),
+        (
+            converged.servers,
+            converged.entries,
+            converged.equal_after_s
+        ),
         (2, 2, 0.0)
     );
     assert!(report.text().contains("converged: "), "{}", report.text());
