@@ -165,6 +165,43 @@ fn demo_shows_commands_that_work() {
     assert!(demo.stop().success());
 }
 
+#[test]
+fn demo_of_a_cluster_shows_commands_that_work() {
+    let folder = Folder::new();
+    let program = kit::pando::program();
+    let mut command = Command::new(&program);
+    command
+        .args(["demo", "nodes", "--cluster", "3", "--people", "100"])
+        .args(["--listen", "ldap://127.0.0.1:0"])
+        .current_dir(folder.path());
+    let mut demo = kit::process::Running::start("pando demo", &mut command);
+    demo.wait_for("Stop all", |line| line.contains("Stop all").then_some(()));
+    let log = demo.log();
+    let shown: Vec<&str> = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .collect();
+    assert_eq!(shown.len(), 6, "{log}");
+    let run = |command: &str| {
+        let script = format!("cd {} && {command}", folder.path().display());
+        tools::run("sh", &["-c", &script], "").expect(0).out
+    };
+    for command in &shown[..3] {
+        assert!(run(command).contains("title: "), "{command}");
+    }
+    run(shown[3]);
+    kit::process::until("the change at another node", || {
+        run(shown[4]).contains("title: Chief").then_some(())
+    });
+    assert!(run(shown[5]).contains("3 nodes"));
+    let nodes = ["node1", "node2", "node3"].map(|it| folder.join("nodes").join(it));
+    assert!(kit::etcd::process(&nodes[0]).is_some());
+    assert!(demo.stop().success());
+    for node in &nodes {
+        assert_eq!(kit::etcd::process(node), None, "all have ended");
+    }
+}
+
 /// Makes a node with the sample people, not served.
 fn node_with_people() -> Pando {
     let pando = Pando::init();

@@ -6,7 +6,10 @@ use kit::client::Modification;
 use kit::tools::Answer;
 use kit::{ADMIN, PASSWORD, Pando, SUFFIX};
 
-use super::{PATIENCE, founder, joined};
+use crate::nodes::cluster;
+
+/// Time for a load to reach a node.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Loads servers with changes of the base entry; `further` are further arguments. The report is in
 /// `report.json` of the folder of `shell`.
@@ -34,22 +37,17 @@ fn figure(shell: &Pando, name: &str) -> f64 {
 
 #[test]
 fn nodes_of_a_cluster_converge_after_a_load() {
-    let first = founder();
-    let nodes = [&joined(&first), &joined(&first), &first];
-    let answer = bench(
-        &first,
-        &nodes.map(Pando::url),
-        &["--seconds", "1", "--converge"],
-    );
+    let mut nodes = cluster(3);
+    let urls: Vec<String> = nodes.iter().map(Pando::url).collect();
+    let answer = bench(&nodes[0], &urls, &["--seconds", "1", "--converge"]);
     answer.expect(0).says("converged: ").says("3 servers");
-    assert!(figure(&first, "accepted") > 0.0);
-    assert_eq!(figure(&first, "unknown"), 0.0);
-    for node in nodes {
+    assert!(figure(&nodes[0], "accepted") > 0.0);
+    assert_eq!(figure(&nodes[0], "unknown"), 0.0);
+    for node in &mut nodes {
         let written = node.admin().read(SUFFIX).expect("it is there");
         assert!(!written.values("description").is_empty());
+        node.stop();
     }
-    let mut first = first;
-    first.stop();
 }
 
 #[test]

@@ -6,6 +6,7 @@
 pub mod client;
 pub mod disk;
 pub mod enough;
+pub mod etcd;
 pub mod folder;
 pub mod ldif;
 pub mod pando;

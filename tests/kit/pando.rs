@@ -12,7 +12,7 @@ pub use crate::program::program;
 
 use crate::process::Running;
 use crate::tools::{self, Answer, Tools};
-use crate::{ADMIN, Client, Disk, Folder, PASSWORD, SUFFIX};
+use crate::{ADMIN, Client, Disk, Folder, PASSWORD, SUFFIX, etcd};
 
 /// A node and its process.
 pub struct Pando {
@@ -212,6 +212,20 @@ impl Pando {
         }
     }
 
+    /// Kills the process together with its etcd, as a power cut would.
+    pub fn kill_with_etcd(&mut self) {
+        self.kill();
+        etcd::kill(&self.node);
+    }
+
+    /// Waits until the process has ended by itself, in an orderly way.
+    pub fn wait_for_end(&mut self) {
+        let mut running = self.running.take().expect("the node is served");
+        let status = running.wait();
+        assert!(status.success(), "{status}");
+        assert_no_panic(&running);
+    }
+
     /// Stops the process in an orderly way.
     pub fn stop(&mut self) -> ExitStatus {
         let mut running = self.running.take().expect("the node is served");
@@ -235,9 +249,12 @@ impl Pando {
 
 impl Drop for Pando {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.kill();
+        match std::thread::panicking() {
+            // Says the last lines of the log.
+            true => drop(self.running.take()),
+            false => self.kill(),
         }
+        etcd::kill(&self.node);
     }
 }
 

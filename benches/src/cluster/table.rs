@@ -54,7 +54,8 @@ const fn row(connections: usize, depth: usize, accepted: f64, converged: f64, ra
 
 /// The head of a table of loads.
 pub const LOADS_HEAD: &str = "\
-| per node | servers | accepted/s | converged/s | unequal s | equal after s | reads s | entries that differed | refused \
+| per node | servers | accepted/s | converged/s | unequal s | equal after s | reads s \
+| entries that differed | refused \
 | unknown | p50 ms | p99 ms | CPU us, nodes | CPU us, etcd | accepted / slapd | converged / slapd \
 | must | reached |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
@@ -125,7 +126,8 @@ pub fn line(load: &Load, trio: &Trio, measured: &Measured, against: &Against<'_>
         false => format!("more than {:.0}", converged.equal_after_s),
     };
     format!(
-        "| {} | {} | {:.0} | {:.0} | {:.2} | {equal_after} | {:.2} | {} | {refused} | {} | {:.1} | {:.1} | {:.1} \
+        "| {} | {} | {:.0} | {:.0} | {:.2} | {equal_after} | {:.2} | {} | {refused} | {} | {:.1} \
+         | {:.1} | {:.1} \
          | {:.1} | {} |",
         load.words(),
         trio.name,

@@ -24,4 +24,4 @@ pub use member::{Address, Member, Pace, Start, TlsFiles};
 pub use process::{ProcessState, Supervisor};
 pub use program::EtcdProgram;
 pub use voter::{OwnVoter, Progress};
-pub use voters::Candidate;
+pub use voters::{Candidate, Seen};

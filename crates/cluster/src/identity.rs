@@ -113,6 +113,21 @@ impl Identity {
         replace(&self.folder.join(CLUSTER_FILE), &text)
     }
 
+    /// Changes `cluster.json` as it is now, and writes it if that makes a difference.
+    ///
+    /// # Errors
+    /// The file cannot be read or written; the earlier one stays.
+    pub fn note(&self, change: impl FnOnce(&mut Membership)) -> Result<(), Trouble> {
+        let path = self.folder.join(CLUSTER_FILE);
+        let before = file::membership(&path)?;
+        let mut after = before.clone();
+        change(&mut after);
+        match after == before {
+            true => Ok(()),
+            false => replace(&path, &file::print(&after)?),
+        }
+    }
+
     /// Reads the cluster's authority, with its key.
     ///
     /// # Errors

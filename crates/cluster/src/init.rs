@@ -65,6 +65,8 @@ pub fn found(
             address: options.address.clone(),
             peers: Vec::new(),
             etcd,
+            begins: true,
+            left: false,
         },
         authority: &authority,
         files,

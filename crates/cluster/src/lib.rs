@@ -11,17 +11,21 @@
 pub mod address;
 pub mod authority;
 mod command;
+pub mod departure;
 pub mod etcd;
 pub mod external;
 pub mod identity;
 mod ids;
 pub mod init;
 pub mod join;
+pub mod leave;
 pub mod log;
 pub mod overview;
 pub mod peer;
+pub mod quorum;
 pub mod snapshot;
 pub mod token;
 mod trouble;
+pub mod voting;
 
 pub use trouble::Trouble;

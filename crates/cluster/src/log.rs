@@ -138,6 +138,17 @@ impl EtcdLog {
         }
     }
 
+    /// Uses other members of etcd from the next search for one on, the nearest first; an empty list
+    /// changes nothing.
+    pub fn set_endpoints(&self, urls: &[String]) {
+        self.shared.pool.set_endpoints(urls);
+    }
+
+    /// URLs of the members of etcd that this log knows, the nearest first.
+    pub fn endpoints(&self) -> Vec<String> {
+        self.shared.pool.endpoints().to_vec()
+    }
+
     /// Positions at which nodes reported different states, ascending; empty as it should be.
     pub fn differences(&self) -> Vec<Difference> {
         lock(&self.shared.members).differences()
@@ -198,9 +209,8 @@ async fn run(
     opened: oneshot::Sender<Result<(), OpenFailure>>,
 ) {
     let mut tasks = tokio::task::JoinSet::new();
-    for index in 0..shared.pool.len() {
-        if let Err(error) = shared.pool.dial(index).await {
-            let url = shared.pool.url(index);
+    for url in shared.pool.order() {
+        if let Err(error) = shared.pool.dial(&url).await {
             let text = format!("expected a URL of etcd, found {url}: {error}");
             // Nobody listens only if opening was given up.
             let _ = opened.send(Err(OpenFailure::Settings(text)));
@@ -258,7 +268,10 @@ async fn decided(shared: &Shared) -> Result<(), OpenFailure> {
             break;
         }
     }
-    Ok(())
+    match shared.is_removed() {
+        true => Err(OpenFailure::Removed(shared.settings.node)),
+        false => Ok(()),
+    }
 }
 
 impl CommitLog for EtcdLog {
@@ -302,9 +315,7 @@ impl CommitLog for EtcdLog {
     fn is_steward(&self) -> bool {
         let own = self.shared.settings.node;
         let alive_for = self.shared.settings.trimming.alive_for;
-        let view = lock(&self.shared.members).view(alive_for);
-        let mut lower = view.members.iter().filter(|it| it.id < own);
-        !lower.any(|it| it.is_alive && !it.is_removed)
+        lock(&self.shared.members).is_turn_of(own, alive_for)
     }
 
     fn health(&self) -> LogHealth {

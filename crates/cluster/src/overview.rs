@@ -1,10 +1,13 @@
 //! The state of all nodes of a cluster, as one of them is told by the others.
 
+use crate::authority::node_name;
 use crate::command::{now, runtime};
-use crate::identity::{Identity, Member};
-use crate::peer::{NodeStatus, PeerClient};
+use crate::identity::{Etcd, Identity, Member};
+use crate::peer::{NodeStatus, PeerClient, Voter};
+use crate::quorum::{Home, Quorum};
 use crate::trouble::Trouble;
 use std::collections::BTreeMap;
+use std::fmt;
 use tokio::task::JoinSet;
 
 /// All nodes, this one first.
@@ -46,6 +49,16 @@ pub enum Equality {
     Different,
 }
 
+impl fmt::Display for Equality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Equality::Equal => "equal",
+            Equality::Behind => "behind",
+            Equality::Different => "different",
+        })
+    }
+}
+
 impl Overview {
     /// Asks this node, then all nodes that it knows.
     ///
@@ -71,6 +84,37 @@ impl Overview {
             nodes.insert(0, own);
             Ok(Overview { nodes })
         })
+    }
+
+    /// The node whose view of the log is told: this one, or another one if this one does not
+    /// answer; `None` if none does.
+    pub fn teller(&self) -> Option<&NodeStatus> {
+        self.told().next()
+    }
+
+    /// The voters of etcd.
+    pub fn quorum(&self) -> Quorum {
+        let voters = self.teller().map(|it| &*it.log.voters);
+        Quorum::of(voters.unwrap_or_default())
+    }
+
+    /// Says what the next failure would cost, in one line; `identity` is that of this node.
+    pub fn outlook(&self, identity: &Identity) -> String {
+        self.quorum().outlook(match &identity.membership.etcd {
+            Etcd::Managed(_) => Home::Nodes(self.nodes.len()),
+            Etcd::External(_) => Home::Operator,
+        })
+    }
+
+    /// Address of the node that runs a member of etcd; for an operator's, its URL or name.
+    pub fn place_of(&self, voter: &Voter) -> String {
+        let mut nodes = self.nodes.iter();
+        let node = nodes.find(|it| node_name(it.member.node) == voter.name);
+        match (node, &voter.url) {
+            (Some(node), _) => node.member.address.to_string(),
+            (None, Some(url)) => url.clone(),
+            (None, None) => voter.name.clone(),
+        }
     }
 
     /// How far a node is behind.
@@ -141,6 +185,7 @@ fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::LogStatus;
     use replica::commit_log::NodeId;
 
     /// A node that tells a digest at a position.
@@ -161,6 +206,7 @@ mod tests {
             clock_us: 0,
             trouble: None,
             members: Vec::new(),
+            log: LogStatus::default(),
         }
     }
 

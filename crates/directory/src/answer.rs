@@ -36,33 +36,57 @@ impl Clients for Answering {
     ) {
         let log = self.log;
         let at = position.map(|position| Position { log, position });
-        let mut boxes: HashMap<*const (), (Arc<dyn Mailbox>, Vec<Completion>)> = HashMap::new();
+        let mut boxes = Boxes::default();
         for submission in group {
             let Some(ticket) = &submission.ticket else {
                 // A write of the node itself, whose result nobody waits for.
                 submission.writes.units().for_each(|_| drop(results.next()));
                 continue;
             };
-            let Pending {
-                session,
-                id,
-                mailbox,
-                ..
-            } = &ticket.request;
-            let completion = Completion {
-                session: *session,
-                id: *id,
-                what: finished(ticket, results, at),
-            };
-            let key = Arc::as_ptr(mailbox).cast::<()>();
-            boxes
-                .entry(key)
-                .or_insert_with(|| (Arc::clone(mailbox), Vec::new()))
-                .1
-                .push(completion);
+            boxes.put(&ticket.request, finished(ticket, results, at));
         }
-        for (mailbox, completions) in boxes.into_values() {
-            mailbox.deliver(completions);
+        boxes.deliver();
+    }
+
+    fn undecided(&self, group: &[Submission<Ticket>], reason: &str) {
+        let mut boxes = Boxes::default();
+        for Ticket { request, .. } in group.iter().filter_map(|it| it.ticket.as_ref()) {
+            let kind = request.kind;
+            let reason = reason.to_owned();
+            boxes.put(request, Finished::Undecided { kind, reason });
+        }
+        boxes.deliver();
+    }
+}
+
+/// Completions, by mailbox.
+#[derive(Default)]
+struct Boxes(HashMap<*const (), Parcel>);
+
+/// Completions for one mailbox.
+struct Parcel {
+    mailbox: Arc<dyn Mailbox>,
+    completions: Vec<Completion>,
+}
+
+impl Boxes {
+    fn put(&mut self, request: &Pending, what: Finished) {
+        let mailbox = &request.mailbox;
+        let parcel = self.0.entry(Arc::as_ptr(mailbox).cast());
+        let parcel = parcel.or_insert_with(|| Parcel {
+            mailbox: Arc::clone(mailbox),
+            completions: Vec::new(),
+        });
+        parcel.completions.push(Completion {
+            session: request.session,
+            id: request.id,
+            what,
+        });
+    }
+
+    fn deliver(self) {
+        for parcel in self.0.into_values() {
+            parcel.mailbox.deliver(parcel.completions);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Work that has finished, on its way back to a serving thread.
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
+use crate::arrival::Arrival;
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
@@ -71,8 +72,12 @@ pub(crate) enum Finished {
         outcome: Outcome,
         reply: Reply,
     },
+    /// Whether a write was or will be executed stays unknown to this process.
+    Undecided { kind: ResultKind, reason: String },
     /// A commit happened that a search of the session follows.
     News,
+    /// A request need not wait any longer: it is to be executed again.
+    Arrived(Box<Arrival>),
     /// A transaction was committed or refused.
     Transaction(Box<Settled>),
     /// The updates of one bulk update request were executed: numbers and results of the failed

@@ -167,7 +167,7 @@ impl<'a> Controls<'a> {
                 without_value(control, "authorization identity")?;
                 self.authorization_identity = true;
             }
-            // The worker has already taken a new snapshot, so no older copy is read.
+            // The request has waited until this node shows every acknowledged write.
             (oid::DONT_USE_COPY, Compare(_) | Search(_)) => {
                 without_value(control, "don't use copy")?;
             }

@@ -10,6 +10,9 @@ pub enum Flow {
     Done,
     /// A completion for this session will be delivered to the mailbox.
     Waiting,
+    /// Nothing was executed: execute the message again after a completion for this session was
+    /// delivered to the mailbox.
+    Later,
     /// A search continues: call `Worker::resume` when the client can take more.
     More(Box<Cursor>),
     /// A following search has begun: call `Worker::follow` now, and whenever news for its message

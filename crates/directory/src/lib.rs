@@ -12,6 +12,7 @@
 
 mod account;
 mod answer;
+mod arrival;
 mod bulk_stream;
 mod call;
 mod completion;
@@ -22,6 +23,7 @@ mod directory_state;
 mod dispatch;
 mod feed;
 mod flow;
+mod freshness;
 #[doc(hidden)]
 pub mod fuzz;
 mod last_name;

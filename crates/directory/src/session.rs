@@ -2,6 +2,7 @@
 
 use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
+use crate::arrival::Arrival;
 use crate::bulk_stream::BulkStream;
 use crate::peer::Peer;
 use crate::request_writes::RequestWrites;
@@ -42,6 +43,8 @@ pub struct Session {
     pub(crate) buffers: Hold,
     /// The SASL exchange that the next bind continues.
     pub(crate) exchange: Option<Box<Exchange>>,
+    /// The end of the wait of the request that is executed next.
+    pub(crate) arrival: Option<Box<Arrival>>,
 }
 
 /// A write that waits until an earlier one of its session is hashed.
@@ -102,6 +105,7 @@ impl Session {
             bulk_update: None,
             bound: None,
             exchange: None,
+            arrival: None,
             buffers: Hold::of(memory),
         }
     }

@@ -20,7 +20,7 @@ use crate::peer::Peer;
 use crate::search::cursor::Cursor;
 use crate::search::resume;
 use crate::session::Session;
-use crate::{dispatch, operations_log};
+use crate::{dispatch, freshness, operations_log};
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
 use spool::memory::Account;
@@ -85,6 +85,17 @@ impl Worker {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Flow {
+        let mut controls = message.controls.iter();
+        if controls.any(|it| matches!(it.oid, oid::DONT_USE_COPY | oid::POSITION)) {
+            // RFC 6171 §3: writes acknowledged before this request must be visible, and the present
+            // snapshot may be older.
+            self.reader.reset();
+            match freshness::postpone(&self.shared, &self.mailbox, session, message) {
+                Ok(false) => {}
+                Ok(true) => return Flow::Later,
+                Err(stop) => return self.refuse(session, message, stop, out),
+            }
+        }
         let (before, is_logged) = (out.len(), operations_log::is_on());
         if is_logged {
             self.begin_note(session, message);
@@ -99,12 +110,6 @@ impl Worker {
         }
         let operation = Operation::of(&message.request);
         self.counters.initiated(operation).add(1);
-        let mut controls = message.controls.iter();
-        if controls.any(|it| matches!(it.oid, oid::DONT_USE_COPY | oid::POSITION)) {
-            // RFC 6171 §3: writes acknowledged before this request must be visible, and the present
-            // snapshot may be older.
-            self.reader.reset();
-        }
         let flow = self.with_call(|call| dispatch::dispatch(call, session, message, out));
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
@@ -118,6 +123,22 @@ impl Worker {
             false => {}
         }
         flow
+    }
+
+    /// Answers a request that cannot be executed as its client asks.
+    #[cold]
+    fn refuse(
+        &mut self,
+        session: &mut Session,
+        message: &Message<'_>,
+        stop: Stop,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let operation = Operation::of(&message.request);
+        self.counters.initiated(operation).add(1);
+        refuse(session, message, stop, out);
+        self.ended(operation, &Flow::Done);
+        Flow::Done
     }
 
     /// Whether the session's account has changed, so that the connection must end.
@@ -155,7 +176,7 @@ impl Worker {
     /// completed, because its beginning was answered.
     #[inline]
     fn ended(&self, operation: Operation, flow: &Flow) {
-        if !matches!(flow, Flow::Waiting | Flow::More(_)) {
+        if !matches!(flow, Flow::Waiting | Flow::Later | Flow::More(_)) {
             self.counters.completed(operation).add(1);
         }
     }

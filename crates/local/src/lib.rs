@@ -210,8 +210,13 @@ impl LocalClient {
         }
         let message =
             Message::decode(message, &DecodeLimits::DEFAULT).map_err(LocalError::Request)?;
-        let flow = self.worker.execute(&mut self.session, &message, responses);
-        Ok((message.id, self.rested(flow)))
+        loop {
+            let flow = self.worker.execute(&mut self.session, &message, responses);
+            match self.rested(flow) {
+                Flow::Later => self.completed(message.id, responses)?,
+                flow => return Ok((message.id, flow)),
+            };
+        }
     }
 
     /// The next flow of an operation, after its next slice or completion.

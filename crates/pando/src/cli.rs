@@ -7,7 +7,9 @@ mod examine;
 mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
-pub use cluster::{Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterStatus};
+pub use cluster::{
+    Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRemove, ClusterStatus,
+};
 pub use data::{
     Compress, Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
 };
@@ -51,7 +53,7 @@ pub enum Command {
     Export(Export),
     /// Write the entries that a template describes
     Generate(Generate),
-    /// Make a node the first of a cluster, let others join, show the state of all
+    /// Make a node the first of a cluster, let others join and leave, show the state of all
     Cluster(Cluster),
     /// Load a server and measure it
     Bench(Box<Bench>),
@@ -138,6 +140,9 @@ pub struct Demo {
     /// Number of people in the sample directory
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub people: u64,
+    /// Serve it by N nodes of a cluster, each with a port of its own after that of --listen
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=7))]
+    pub cluster: Option<u16>,
 }
 
 /// `pando check`

@@ -1,20 +1,24 @@
-//! `pando cluster`: makes nodes of a cluster, and shows their state.
+//! `pando cluster`: makes nodes of a cluster, takes them out, and shows their state.
 
+mod departure;
+mod folder;
 mod join;
 mod mark;
 mod node;
+mod served;
 mod status;
 
+pub use join::enter;
 pub use node::{Joined, Serving};
 
 use crate::cli::{ClusterAction, ClusterInit};
 use crate::node_folder::data_folder;
 use crate::report::{Problem, note, say};
 use ::cluster::Trouble;
-use ::cluster::address::Address;
 use ::cluster::external::OperatorsEtcd;
 use ::cluster::identity::Identity;
 use ::cluster::init::{self, InitOptions};
+use folder::{address, identity};
 use std::path::Path;
 
 /// Carries an action out.
@@ -24,24 +28,14 @@ pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
         ClusterAction::Token { dir } => token(dir),
         ClusterAction::Join(it) => join::join(it),
         ClusterAction::Status(it) => status::status(it),
+        ClusterAction::Leave(it) => departure::leave(it),
+        ClusterAction::Remove(it) => departure::remove(it),
     }
 }
 
-/// Makes a stopped node the first of a new cluster.
+/// Makes a stopped node the first of a new cluster, and says how others join.
 fn found(it: &ClusterInit) -> Result<(), Problem> {
-    let options = InitOptions {
-        dir: it.dir.clone(),
-        address: address("--address", &it.address)?,
-        etcd: etcd(it),
-    };
-    let data = data_folder(&it.dir)?;
-    let database = mark::Unserved::open(&it.dir, &data)?;
-    let identity = init::found(&options, |cluster, generation| {
-        let marked = database.mark(cluster, generation);
-        marked.map_err(|failure| Trouble::Refused(failure.to_string()))
-    });
-    let identity = identity.map_err(Problem::failed)?;
-    drop(database);
+    let identity = make_first(it)?;
     let token = init::token(&identity).map_err(Problem::failed)?;
     note(format_args!(
         "{} is the first node of a cluster, at {}\nstart it with: pando serve {}\n\
@@ -58,6 +52,23 @@ fn found(it: &ClusterInit) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Makes a stopped node the first of a new cluster.
+pub fn make_first(it: &ClusterInit) -> Result<Identity, Problem> {
+    let options = InitOptions {
+        dir: it.dir.clone(),
+        address: address("--address", &it.address)?,
+        etcd: etcd(it),
+    };
+    let data = data_folder(&it.dir)?;
+    let database = mark::Unserved::open(&it.dir, &data)?;
+    let identity = init::found(&options, |cluster, generation| {
+        let marked = database.mark(cluster, generation);
+        marked.map_err(|failure| Trouble::Refused(failure.to_string()))
+    });
+    drop(database);
+    identity.map_err(Problem::failed)
+}
+
 /// Prints the command with which a new node joins.
 fn token(dir: &Path) -> Result<(), Problem> {
     let identity = identity(dir)?;
@@ -69,24 +80,6 @@ fn token(dir: &Path) -> Result<(), Problem> {
 fn join_line(identity: &Identity, token: &str) -> String {
     let from = &identity.membership.address;
     format!("pando cluster join DIR --from {from} --token {token}")
-}
-
-/// The identity of the node in a folder.
-fn identity(dir: &Path) -> Result<Identity, Problem> {
-    if let Some(identity) = Identity::load(dir).map_err(Problem::failed)? {
-        return Ok(identity);
-    }
-    // A folder without any node is told first.
-    data_folder(dir)?;
-    let dir = dir.display();
-    Err(Problem::failed(format_args!(
-        "{dir} belongs to no cluster; begin one with `pando cluster init {dir} --address HOST:PORT`"
-    )))
-}
-
-fn address(option: &str, text: &str) -> Result<Address, Problem> {
-    let parsed = text.parse::<Address>();
-    parsed.map_err(|error| Problem::usage(format_args!("{option}: {error}")))
 }
 
 fn etcd(it: &ClusterInit) -> Option<OperatorsEtcd> {

@@ -1,5 +1,7 @@
 //! `pando demo`: a sample directory, served, with commands to try.
 
+mod nodes;
+
 use crate::cli::Demo;
 use crate::import::{Made, run};
 use crate::report::{Problem, note};
@@ -24,7 +26,10 @@ pub fn demo(it: &Demo) -> Result<(), Problem> {
         Some(dir) => dir.clone(),
         None => temporary_folder()?,
     };
-    let done = serve(it, &dir);
+    let done = match it.cluster {
+        Some(count) => nodes::serve(it, &dir, count, &|first| make(it, first)),
+        None => serve(it, &dir),
+    };
     if it.dir.is_none()
         && let Err(error) = std::fs::remove_dir_all(&dir)
     {

@@ -8,6 +8,7 @@ use directory::Directory;
 use protocol::counted;
 use server::{Config, Overrides, Server, StartError};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Serves until a signal.
 pub fn serve(it: &Serve) -> Result<(), Problem> {
@@ -27,7 +28,7 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
 /// A node's server, and its part in a cluster.
 pub struct Served {
     /// The server.
-    pub server: Server,
+    pub server: Arc<Server>,
     /// The node's part in its cluster, which ends after the server; `None` for a node alone.
     member: Option<Serving>,
 }
@@ -35,7 +36,21 @@ pub struct Served {
 impl Served {
     /// Waits until the server was told to stop and has ended.
     pub fn wait(self) {
+        let left = self.member.as_ref().map(Serving::left);
+        let watch = left.clone().map(|left| {
+            let server = Arc::clone(&self.server);
+            std::thread::spawn(move || {
+                if left.wait() {
+                    server.stop();
+                }
+            })
+        });
         self.server.wait();
+        if let (Some(left), Some(watch)) = (left, watch) {
+            left.tell(false);
+            // It only waits, and stops.
+            watch.join().ok();
+        }
         drop(self.member);
         server::logging::flush();
     }
@@ -49,13 +64,17 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     server::logging::start(&config.settings.log);
     close_data(&config.data_folder());
     let mut options = config.directory_options();
-    let joined = Joined::load(dir)?;
+    let program = config.etcd_program();
+    let joined = Joined::load(dir, program.as_deref())?;
     options.connect = joined.as_ref().map(Joined::connect);
     let directory = Directory::open(&config.data_folder(), &options);
     let directory = directory.map_err(|it| Problem::failed(StartError::Directory(it)))?;
     let member = joined.map(|it| it.serve(&directory)).transpose()?;
     let server = server::start_directory(config, directory).map_err(Problem::failed)?;
-    Ok(Served { server, member })
+    Ok(Served {
+        server: Arc::new(server),
+        member,
+    })
 }
 
 /// Removes permissions for others that an earlier build or a `chmod` has given to the data folder.

@@ -61,6 +61,10 @@ pub trait Clients: Send + Sync {
         results: &mut dyn Iterator<Item = Done>,
         position: Option<u64>,
     );
+
+    /// Tells that the submissions have no result, and will have none: whether their writes are or
+    /// will be executed is unknown for the reason given. Must not block.
+    fn undecided(&self, group: &[Submission<Self::Ticket>], reason: &str);
 }
 
 /// Observers of commits.

@@ -67,6 +67,12 @@ pub enum LogFailure {
         /// Place of the last removed record.
         floor: u64,
     },
+    /// Most nodes have another state than this node: it needs a copy of another node's state.
+    #[error("its state differs from that of most nodes at position {position}")]
+    Different {
+        /// The last position at which the states were compared.
+        position: u64,
+    },
     /// The log is not the one that this node followed, or lacks a record in the middle.
     #[error("the log cannot be followed: {0}")]
     Strange(String),
@@ -86,15 +92,15 @@ pub struct Standing {
     pub synced_place: u64,
     /// Position of the state: number of records that changed it.
     pub position: u64,
-    /// Digest of the state at the last position that is a multiple of [`DIGEST_EVERY`], with that
-    /// position.
+    /// Digest by which nodes compare their states, at the last position that is a multiple of
+    /// [`DIGEST_EVERY`], with that position; 0 and 0 before the first since the process began.
     pub digest: (u64, u128),
     /// Time of the last executed record, in microseconds since 1970.
     pub time_us: u64,
 }
 
 /// Number of positions between two digests that nodes compare.
-pub const DIGEST_EVERY: u64 = 1_024;
+pub const DIGEST_EVERY: u64 = if cfg!(test) { 2 } else { 1_024 };
 
 /// State of the connection to a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

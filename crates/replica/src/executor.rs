@@ -140,10 +140,6 @@ impl Executor {
 
     /// Begins work: loads the ends of dynamic entries, and finds work that an earlier process left.
     pub fn begin(&mut self) {
-        match in_newest(&self.parts.store, Following::load) {
-            Ok(following) => self.following = following,
-            Err(failure) => tracing::error!(%failure, "the place in the log could not be read"),
-        }
         self.building = self.parts.catalog.load().indexing;
         self.load_expiry();
         self.load_reclaiming();

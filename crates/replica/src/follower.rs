@@ -1,11 +1,12 @@
 //! The executor's thread of a node in a cluster: executes the records of the log, answers this
 //! node's clients, and does the node's own work in between.
 
+use crate::arrivals::Arrivals;
 use crate::clients::{Clients, Submission, for_all};
-use crate::commit_log::{CommitLog, LogEvent, LogFailure};
+use crate::commit_log::{CommitLog, LogEvent, LogFailure, Standing};
 use crate::executor::{Executor, Fate, Settled};
 use crate::in_flight::InFlight;
-use crate::orderer::unavailable;
+use crate::orderer::{Orderer, unavailable};
 use crate::writer::Queue;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +19,9 @@ const WAIT_MAX: Duration = Duration::from_millis(250);
 const RETRY: Duration = Duration::from_secs(1);
 /// Time for which a node that ends waits for its bundles.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time after which clients no longer wait for a write that was handed over to the log: longer than
+/// the log is without a leader when one of its members fails.
+const UNDECIDED_AFTER: Duration = Duration::from_secs(30);
 /// Minimum time between two reports to the log.
 const REPORT: Duration = Duration::from_millis(200);
 
@@ -28,6 +32,7 @@ pub(crate) struct Follower<C: Clients> {
     queue: Arc<Queue<C::Ticket>>,
     in_flight: Arc<InFlight<C::Ticket>>,
     clients: Arc<C>,
+    arrivals: Arc<Arrivals>,
     /// Events that came and are not executed yet.
     events: VecDeque<LogEvent>,
     /// Whether the last attempt to execute records failed.
@@ -36,20 +41,16 @@ pub(crate) struct Follower<C: Clients> {
 }
 
 impl<C: Clients> Follower<C> {
-    /// A follower that begins where the executor's database ends.
-    pub fn new(
-        executor: Executor,
-        log: Arc<dyn CommitLog>,
-        queue: Arc<Queue<C::Ticket>>,
-        in_flight: Arc<InFlight<C::Ticket>>,
-        clients: Arc<C>,
-    ) -> Follower<C> {
+    /// A follower that begins where the executor's database ends, with the log, the queue and the
+    /// clients of `orderer`.
+    pub fn new(executor: Executor, orderer: &Orderer<C>, arrivals: Arc<Arrivals>) -> Follower<C> {
         Follower {
             executor,
-            log,
-            queue,
-            in_flight,
-            clients,
+            log: Arc::clone(&orderer.log),
+            queue: Arc::clone(&orderer.queue),
+            in_flight: Arc::clone(&orderer.in_flight),
+            clients: Arc::clone(&orderer.clients),
+            arrivals,
             events: VecDeque::new(),
             stuck: false,
             reported: None,
@@ -70,16 +71,26 @@ impl<C: Clients> Follower<C> {
                 }
             }
         }
+        let left = self.in_flight.take_overdue(Instant::now());
+        self.give_up(
+            left,
+            "this server stops before the cluster's log has decided",
+        );
         self.end();
     }
 
     /// Begins where the database ends.
     pub fn begin(&mut self) {
         self.executor.begin();
+        if let Err(failure) = self.executor.begin_following() {
+            let reason = format!("its place in the log cannot be read: {failure}");
+            self.halt(&LogFailure::Strange(reason));
+        }
     }
 
     /// Ends the connection to the log, and all work.
     pub fn end(&mut self) {
+        self.arrivals.end("this server stops");
         self.log.end();
         self.executor.end();
     }
@@ -106,6 +117,8 @@ impl<C: Clients> Follower<C> {
             }
         }
         self.execute();
+        self.arrive();
+        self.end_long_waits();
         self.executor.work(call, false);
         self.report();
     }
@@ -116,6 +129,7 @@ impl<C: Clients> Follower<C> {
             self.executor.parts.compaction.keep_pace();
             match self.executor.follow(&mut self.events) {
                 Ok(settled) => {
+                    self.arrive();
                     if std::mem::take(&mut self.stuck) {
                         tracing::info!("records of the cluster's log are executed again");
                     }
@@ -137,6 +151,14 @@ impl<C: Clients> Follower<C> {
             }
         }
         self.executor.work_after_writes();
+    }
+
+    /// Tells readers how far this node is.
+    fn arrive(&self) {
+        let Standing {
+            place, position, ..
+        } = self.executor.standing();
+        self.arrivals.reach(place, position);
     }
 
     fn settle(&mut self, settled: Settled) {
@@ -172,17 +194,43 @@ impl<C: Clients> Follower<C> {
     fn halt(&mut self, failure: &LogFailure) {
         tracing::error!(%failure, "this node no longer follows its cluster: it serves reads only");
         let reason = format!("this node no longer follows its cluster: {failure}");
-        // Whether the log has these bundles is unknown, and this node will not learn it: their
-        // clients get no answer.
-        drop(self.in_flight.halt(reason));
+        self.arrivals.end(&reason);
+        // Whether the log has these bundles is unknown, and this node will not learn it.
+        let waiting = self.in_flight.halt(reason.clone());
+        self.give_up(waiting, &reason);
+    }
+
+    /// Ends the wait of clients whose writes have had no place in the log for long.
+    fn end_long_waits(&self) {
+        let Some(before) = Instant::now().checked_sub(UNDECIDED_AFTER) else {
+            return;
+        };
+        let overdue = self.in_flight.take_overdue(before);
+        if !overdue.is_empty() {
+            let trouble = self.log.health().trouble;
+            let reason = trouble.unwrap_or_else(|| "the cluster's log does not answer".to_owned());
+            self.give_up(overdue, &reason);
+        }
+    }
+
+    /// Tells clients that their writes will have no result.
+    fn give_up(&self, groups: Vec<Vec<Submission<C::Ticket>>>, reason: &str) {
+        for group in groups {
+            self.clients.undecided(&group, reason);
+            self.end_of(&group);
+        }
     }
 
     fn report(&mut self) {
-        let due = self.reported.is_none_or(|it| it.elapsed() >= REPORT);
-        if due {
-            self.reported = Some(Instant::now());
-            self.log.report(self.executor.standing());
+        if self.reported.is_none_or(|it| it.elapsed() >= REPORT) {
+            self.report_now();
         }
+    }
+
+    /// Tells the log how far this node is.
+    pub fn report_now(&mut self) {
+        self.reported = Some(Instant::now());
+        self.log.report(self.executor.standing());
     }
 
     #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::clients::Submission;
 use state::write::Write;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,6 +32,8 @@ pub(crate) struct Waiting<T> {
     pub group: Vec<Submission<T>>,
     /// Number of the first part of the bundle; the last one has the number of the bundle.
     first_part: u64,
+    /// When the bundle was handed over.
+    since: Instant,
 }
 
 impl<T> InFlight<T> {
@@ -51,7 +53,11 @@ impl<T> InFlight<T> {
 
     /// Keeps the submissions of a bundle of the parts `first_part..=number`.
     pub fn put(&self, first_part: u64, number: u64, group: Vec<Submission<T>>) {
-        let waiting = Waiting { group, first_part };
+        let waiting = Waiting {
+            group,
+            first_part,
+            since: Instant::now(),
+        };
         self.lock().waiting.insert(number, waiting);
     }
 
@@ -67,6 +73,17 @@ impl<T> InFlight<T> {
         let fits = last == number || (of_any_part && first <= number);
         let taken = fits.then(|| bundles.waiting.remove(&last)).flatten();
         taken.map(|it| it.group)
+    }
+
+    /// Takes the submissions of bundles that were handed over before `before` and have no place yet.
+    pub fn take_overdue(&self, before: Instant) -> Vec<Vec<Submission<T>>> {
+        let mut bundles = self.lock();
+        // Bundles are handed over in the order of their numbers.
+        let overdue = |it: btree_map::OccupiedEntry<'_, u64, Waiting<T>>| {
+            (it.get().since < before).then(|| it.remove().group)
+        };
+        let next = || bundles.waiting.first_entry().and_then(overdue);
+        std::iter::from_fn(next).collect()
     }
 
     /// Number of bundles.

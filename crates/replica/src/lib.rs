@@ -7,6 +7,7 @@
 //!   only [`Clients`] can read;
 //! - the store is private to this crate and `transfer`: users of a [`Replica`] get snapshots.
 
+mod arrivals;
 pub mod changes;
 pub mod check;
 mod clients;
@@ -38,6 +39,7 @@ mod simulation;
 mod steward;
 mod writer;
 
+pub use arrivals::Arrived;
 pub use clients::{Clients, Observer, Submission, Writes};
 pub use clock::{Clock, SystemClock};
 pub use commits::{Build, Commits};

@@ -8,7 +8,7 @@ use store::{IndexSet, Snapshot, Store};
 
 /// The cluster that a database belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Membership {
+pub struct ClusterMark {
     /// Random identifier of the cluster.
     pub cluster: [u8; 16],
     /// Number of the cluster's log, from 1: a cluster that lost its log begins another one.
@@ -19,15 +19,18 @@ pub struct Membership {
 ///
 /// # Errors
 /// There is no database, or another process has it open.
-pub fn mark(data: &Path, membership: &Membership) -> Result<(), Failure> {
+pub fn mark(data: &Path, membership: &ClusterMark) -> Result<(), Failure> {
     let (store, _) = recover::open_store(data)?;
     put(&store, membership)?;
     store.close();
     Ok(())
 }
 
-/// Writes the mark.
-pub(crate) fn put(store: &Store, membership: &Membership) -> Result<(), Failure> {
+/// Marks the database of an open store, on the disk when this returns.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn put(store: &Store, membership: &ClusterMark) -> Result<(), Failure> {
     let none = IndexSet {
         schema: schema::Schema::standard(),
         definitions: Vec::new(),
@@ -45,7 +48,7 @@ pub(crate) fn put(store: &Store, membership: &Membership) -> Result<(), Failure>
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn of(snapshot: &Snapshot<'_>) -> Result<Option<Membership>, Failure> {
+pub fn of(snapshot: &Snapshot<'_>) -> Result<Option<ClusterMark>, Failure> {
     Ok(snapshot.meta(META_CLUSTER)?.and_then(decode))
 }
 
@@ -55,9 +58,9 @@ pub(crate) fn is_marked(data: &Path) -> bool {
     row.and_then(|it| decode(&it)).is_some()
 }
 
-fn decode(row: &[u8]) -> Option<Membership> {
+fn decode(row: &[u8]) -> Option<ClusterMark> {
     let (cluster, generation) = row.split_first_chunk::<16>()?;
-    Some(Membership {
+    Some(ClusterMark {
         cluster: *cluster,
         generation: u64::from_be_bytes(generation.try_into().ok()?),
     })

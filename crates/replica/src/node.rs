@@ -1,5 +1,6 @@
 //! Opens, starts and ends one node's copy of the directory.
 
+use crate::arrivals::{Arrivals, Arrived, Goal};
 use crate::changes::{Keeper, Keeping};
 use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
@@ -9,7 +10,7 @@ use crate::compact::{self, Compaction, Shown};
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::Follower;
 use crate::in_flight::InFlight;
-use crate::membership::{self, Membership};
+use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
 use crate::orderer::Orderer;
 use crate::reclaiming::Sizes as ReclaimSizes;
@@ -28,7 +29,7 @@ use state::write::Write;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
@@ -66,6 +67,14 @@ pub struct Replica<T> {
     writer: Writer<T>,
     compaction: Arc<Compaction>,
     scrubber: Scrubber,
+    /// The log of the node's cluster, and its readers; `None` on a node alone.
+    cluster: Option<Cluster>,
+}
+
+/// A running node's part in its cluster.
+struct Cluster {
+    log: Arc<dyn CommitLog>,
+    arrivals: Arc<Arrivals>,
 }
 
 /// Summary of a directory's state.
@@ -138,7 +147,7 @@ impl Opened {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn membership(&self) -> Result<Option<Membership>, Failure> {
+    pub fn membership(&self) -> Result<Option<ClusterMark>, Failure> {
         let mut reader = self.store.reader()?;
         membership::of(&reader.snapshot()?)
     }
@@ -184,26 +193,15 @@ impl Opened {
             reclaim_sizes: options.reclaim_sizes,
             index_slices: IndexSlices::default(),
         });
-        let writer = match options.log {
+        let cluster = options.log.map(|log| Cluster {
+            log,
+            arrivals: Arc::default(),
+        });
+        let writer = match &cluster {
             None => Writer::start(executor, clients, queue),
-            Some(log) => {
-                let clients = Arc::new(clients);
-                let orderer = Orderer {
-                    queue: Arc::clone(&queue),
-                    log: Arc::clone(&log),
-                    in_flight: Arc::clone(&in_flight),
-                    clients: Arc::clone(&clients),
-                    store: store.clone(),
-                    catalog: Arc::clone(&catalog),
-                    clock: Arc::clone(&options.clock),
-                    patience: PATIENCE,
-                    number: 0,
-                    submitted: None,
-                };
-                let woken = Arc::clone(&in_flight);
-                log.on_free(Arc::new(move || woken.lane_is_free()));
-                let follower = Follower::new(executor, log, queue, in_flight, clients);
-                start_in_cluster(orderer, follower)
+            Some(cluster) => {
+                let shared = Shared { queue, in_flight };
+                cluster.start_writer(executor, shared, clients)
             }
         };
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
@@ -215,6 +213,7 @@ impl Opened {
             writer,
             compaction,
             scrubber,
+            cluster,
         })
     }
 }
@@ -242,6 +241,33 @@ impl<T: Send + 'static> Replica<T> {
     /// Wakes the writer, which stores the attempts.
     pub fn attempts_added(&self) {
         self.writer.wake();
+    }
+
+    /// Whether the node follows the log of a cluster, so that other nodes may have executed more.
+    pub fn is_of_cluster(&self) -> bool {
+        self.cluster.is_some()
+    }
+
+    /// Calls `then` when this node shows every write that any node acknowledged before this call,
+    /// or with a reason why it does not until `until`.
+    pub fn fence(&self, until: Instant, then: Arrived) {
+        let Some(Cluster { log, arrivals }) = &self.cluster else {
+            return then(Ok(()));
+        };
+        let arrivals = Arc::clone(arrivals);
+        log.fence(Box::new(move |end| match end {
+            Ok(place) => arrivals.wait(Goal::Place(place), until, then),
+            Err(unreachable) => then(Err(unreachable.to_string())),
+        }));
+    }
+
+    /// Calls `then` when this node has reached a position, or with a reason why it has not until
+    /// `until`. A node alone, which nothing but its own writes brings further, does not wait.
+    pub fn wait_for(&self, position: u64, until: Instant, then: Arrived) {
+        match &self.cluster {
+            Some(it) => it.arrivals.wait(Goal::Position(position), until, then),
+            None => then(Ok(())),
+        }
     }
 
     /// Begins to compact the database while it is served.
@@ -338,16 +364,41 @@ impl<T: Send + 'static> Replica<T> {
     }
 }
 
-/// Starts the two threads of a node in a cluster.
-fn start_in_cluster<C: Clients + 'static>(
-    orderer: Orderer<C>,
-    follower: Follower<C>,
-) -> std::io::Result<Writer<C::Ticket>> {
-    let queue = Arc::clone(&orderer.queue);
-    let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    let executor = named("executor").spawn(move || follower.run())?;
-    let orderer = named("orderer").spawn(move || orderer.run())?;
-    Ok(Writer::of(queue, vec![orderer, executor]))
+/// What the two threads of a writer in a cluster share.
+struct Shared<T> {
+    queue: Arc<Queue<T>>,
+    in_flight: Arc<InFlight<T>>,
+}
+
+impl Cluster {
+    /// Starts the two threads of the writer.
+    fn start_writer<C: Clients + 'static>(
+        &self,
+        executor: Executor,
+        shared: Shared<C::Ticket>,
+        clients: C,
+    ) -> std::io::Result<Writer<C::Ticket>> {
+        let Shared { queue, in_flight } = shared;
+        let orderer = Orderer {
+            queue: Arc::clone(&queue),
+            log: Arc::clone(&self.log),
+            in_flight: Arc::clone(&in_flight),
+            clients: Arc::new(clients),
+            store: executor.parts.store.clone(),
+            catalog: Arc::clone(&executor.parts.catalog),
+            clock: Arc::clone(&executor.parts.clock),
+            patience: PATIENCE,
+            number: 0,
+            submitted: None,
+        };
+        let woken = move || in_flight.lane_is_free();
+        self.log.on_free(Arc::new(woken));
+        let follower = Follower::new(executor, &orderer, Arc::clone(&self.arrivals));
+        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let executor = named("executor").spawn(move || follower.run())?;
+        let orderer = named("orderer").spawn(move || orderer.run())?;
+        Ok(Writer::of(queue, vec![orderer, executor]))
+    }
 }
 
 /// The way of the node's own writes to the log of its cluster.

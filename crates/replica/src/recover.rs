@@ -2,7 +2,8 @@
 //! executed again, as they were the first time.
 
 use crate::changes::{Keeper, Outcome};
-use crate::{membership, parts};
+use crate::membership;
+use crate::parts::Partial;
 use state::apply::{Occasion, apply};
 use state::bounds::Bounds;
 use state::catalog::Catalog;
@@ -139,6 +140,8 @@ pub struct Replayer {
     pub position: u64,
     /// How far the copy has followed the log of a cluster.
     lanes: Lanes,
+    /// Lanes with stored parts in the copy.
+    partial: Partial,
     /// Whether the copy belongs to a cluster.
     is_member: bool,
 }
@@ -154,6 +157,7 @@ impl Replayer {
             catalog,
             position: snapshot.position()?,
             lanes: Lanes::load(&snapshot)?,
+            partial: Partial::load(&snapshot)?,
             is_member: membership::of(&snapshot)?.is_some(),
         })
     }
@@ -224,8 +228,11 @@ impl Replayer {
             }
             let origin = &logged.origin;
             match &decoded.part {
-                Some(part) => parts::put(&mut batch, origin, part.index, &part.bytes)?,
-                None => parts::drop_all(&mut batch, origin)?,
+                Some(part) => {
+                    let partial = &mut self.partial;
+                    partial.put(&mut batch, origin, part.index, &part.bytes)?;
+                }
+                None => self.partial.drop_all(&mut batch, origin)?,
             }
             self.lanes.note(origin, logged.place);
             self.lanes.store(&mut batch)?;

@@ -104,6 +104,11 @@ fn nodes_of_a_cluster_are_equal() {
 }
 
 #[test]
+fn a_node_without_its_log_leaves_no_client_waiting() {
+    cluster::lose_the_log();
+}
+
+#[test]
 fn a_seed_gives_the_same_run_again() {
     for seed in 0..20 {
         let (first, second) = (run(seed), run(seed));

@@ -431,6 +431,10 @@ impl Connection {
             return true;
         }
         let flow = worker.execute(&mut self.session, &message, out);
+        if matches!(flow, Flow::Later) {
+            self.waiting += 1;
+            return false;
+        }
         self.follow(message.id, flow);
         true
     }
@@ -477,6 +481,8 @@ impl Connection {
         match flow {
             Flow::Done => self.bundle.answered(),
             Flow::Waiting => self.waiting += 1,
+            // The message is still in the input.
+            Flow::Later => {}
             Flow::More(cursor) => self.parked = Some(cursor),
             Flow::Follow(follower) => self.followers.add(id, follower),
             Flow::Close => self.state = State::Closed,

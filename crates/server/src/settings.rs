@@ -236,6 +236,12 @@ impl Config {
         self.listen.iter().cloned().chain(own).collect()
     }
 
+    /// The etcd to run; `None` to look for one.
+    pub fn etcd_program(&self) -> Option<PathBuf> {
+        let program = self.settings.cluster.etcd_program.as_ref();
+        program.map(|it| self.folder.join(it))
+    }
+
     /// Where the node keeps its data.
     pub fn data_folder(&self) -> PathBuf {
         self.folder.join("data")

@@ -96,6 +96,15 @@ impl Lanes {
         self.place = place;
     }
 
+    /// Passes the bytes of each lane's number and end, in the order of lanes.
+    pub(crate) fn each(&self, mut take: impl FnMut(&[u8])) {
+        for ((node, lane), end) in &self.ends {
+            take(&encode_key(*node, *lane));
+            take(&end.epoch.to_be_bytes());
+            take(&end.sequence.to_be_bytes());
+        }
+    }
+
     /// Makes [`store`](Self::store) write the rows of all lanes: another database took the place of
     /// the one that has them.
     pub fn change_all(&mut self) {

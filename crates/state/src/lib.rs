@@ -15,6 +15,7 @@ pub mod catalog;
 pub mod class_check;
 pub mod config;
 pub mod entry_end;
+pub mod equality;
 pub mod execute;
 #[doc(hidden)]
 pub mod fuzz;

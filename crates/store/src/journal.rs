@@ -67,6 +67,18 @@ pub struct Journal {
     open: Option<Open>,
     store: Store,
     disk: Arc<dyn Disk>,
+    marks: Marks,
+}
+
+/// Numbers of the caller's that tell how far a state has got, ascending.
+#[derive(Debug, Default)]
+struct Marks {
+    /// That of the committed state.
+    committed: u64,
+    /// That of the checkpoint being made.
+    making: u64,
+    /// That of the checkpoint in force.
+    in_force: u64,
 }
 
 #[derive(Debug)]
@@ -88,8 +100,6 @@ struct Open {
     companions: Vec<Arc<File>>,
     /// Time at which the checkpoint in force was noticed to be complete.
     in_force_since: Instant,
-    /// Sequence number of the first record that the checkpoint in force lacks.
-    in_force_before: u64,
     /// Whether overwriting may take new blocks, so that room must be kept free.
     needs_reserve: bool,
     /// Number of the first segment that a reader holds, with all later ones.
@@ -117,6 +127,7 @@ impl Journal {
             open: None,
             store: store.clone(),
             disk,
+            marks: Marks::default(),
         }
     }
 
@@ -129,6 +140,7 @@ impl Journal {
         self.store.shared.refuse_halted()?;
         if self.open.is_none() {
             self.open = Some(Open::begin(&self.store, id, &self.disk)?);
+            self.marks.in_force = self.marks.committed;
             self.store.shared.set_durability(Durability::Logged);
         }
         self.keep_up()
@@ -177,10 +189,19 @@ impl Journal {
         written.map_err(Error::system("writing the log"))
     }
 
-    /// Sequence number of the first record that a power failure may undo; `None` before
-    /// [`Journal::begin`], when each commit is durable.
-    pub fn synced_before(&self) -> Option<u64> {
-        self.open.as_ref().map(|it| it.in_force_before)
+    /// Sets the mark of the committed state: a number that tells the caller how far the state has
+    /// got, never less than the one before.
+    pub fn set_mark(&mut self, mark: u64) {
+        self.marks.committed = mark;
+    }
+
+    /// The mark of the newest state that a power failure cannot undo.
+    pub fn synced_mark(&self) -> u64 {
+        match self.open {
+            Some(_) => self.marks.in_force,
+            // Each commit is durable.
+            None => self.marks.committed,
+        }
     }
 
     /// Waits until the record appended last is durable.
@@ -272,7 +293,7 @@ impl Journal {
         if self.store.shared.refuse_halted().is_err() {
             return Ok(());
         }
-        match open.keep_up(&self.store) {
+        match open.keep_up(&self.store, &mut self.marks) {
             // The checkpoint is tried again later; until then the log is longer, and more pages are
             // pinned.
             Ok(()) | Err(Error::Full) => Ok(()),
@@ -313,9 +334,9 @@ impl Journal {
             return Ok(());
         };
         let made = open
-            .finish_checkpoint()
-            .and_then(|()| open.begin_checkpoint(&self.store))
-            .and_then(|()| open.finish_checkpoint());
+            .finish_checkpoint(&mut self.marks)
+            .and_then(|()| open.begin_checkpoint(&self.store, &mut self.marks))
+            .and_then(|()| open.finish_checkpoint(&mut self.marks));
         match made {
             Ok(()) | Err(Error::Full) => made,
             Err(error) => Err(self.halt("making a checkpoint", error)),
@@ -361,7 +382,7 @@ impl Journal {
         self.store.shared.refuse_halted()?;
         // Until the checkpoint file is gone, no commit may reuse the pages of the checkpoint.
         self.store.shared.set_durability(Durability::Halted);
-        open.finish_checkpoint()?;
+        open.finish_checkpoint(&mut self.marks)?;
         sync_all(&open.companions)?;
         seal(&self.store)?;
         self.store.shared.set_durability(Durability::Synced);
@@ -411,7 +432,6 @@ impl Open {
         checkpoint::mark(folder, id)?;
         let pin = ReadTransaction::begin(&store.shared.environment())?;
         let first = checkpoint_of(store, &pin, &log, 1)?;
-        let in_force_before = first.place.sequence;
         let file = CheckpointFile::create(folder, &first, disk)?;
         let start = Error::system("starting a thread");
         let checkpointer = Checkpointer::start(store, file, pin).map_err(start)?;
@@ -427,31 +447,31 @@ impl Open {
             checkpoints: 1,
             companions: Vec::new(),
             in_force_since: Instant::now(),
-            in_force_before,
             needs_reserve: file_system::takes_blocks(folder),
             held: None,
         })
     }
 
-    fn keep_up(&mut self, store: &Store) -> Result<(), Error> {
+    fn keep_up(&mut self, store: &Store, marks: &mut Marks) -> Result<(), Error> {
         if let Some(done) = self.checkpointer.finished(false) {
-            self.checkpointed(done)?;
+            self.checkpointed(done, marks)?;
         }
         if self.churn >= BACKLOG_BYTES_MAX {
-            self.finish_checkpoint()?;
+            self.finish_checkpoint(marks)?;
         }
         let due = self.dirty_since.is_some_and(|it| it.elapsed() >= INTERVAL);
         if (self.churn >= CHURN_BYTES_MAX || due) && !self.checkpointer.is_busy() {
-            self.begin_checkpoint(store)?;
+            self.begin_checkpoint(store, marks)?;
         }
         Ok(())
     }
 
-    fn begin_checkpoint(&mut self, store: &Store) -> Result<(), Error> {
+    fn begin_checkpoint(&mut self, store: &Store, marks: &mut Marks) -> Result<(), Error> {
         let pin = ReadTransaction::begin(&store.shared.environment())?;
         self.checkpoints += 1;
         let next = checkpoint_of(store, &pin, &self.log, self.checkpoints)?;
         self.checkpointer.send(pin, next, self.companions.clone());
+        marks.making = marks.committed;
         let written_no_more = self.companions.len().saturating_sub(1);
         self.companions.drain(..written_no_more);
         self.churn = 0;
@@ -460,25 +480,27 @@ impl Open {
     }
 
     /// Waits for the checkpoint being made, if any.
-    fn finish_checkpoint(&mut self) -> Result<(), Error> {
+    fn finish_checkpoint(&mut self, marks: &mut Marks) -> Result<(), Error> {
         match self.checkpointer.finished(true) {
-            Some(done) => self.checkpointed(done),
+            Some(done) => self.checkpointed(done, marks),
             None => Ok(()),
         }
     }
 
     /// Handles the end of a checkpoint. Once it is in force, segments before its own are dropped;
     /// without room for it, the next checkpoint gets its number, and so its slot.
-    fn checkpointed(&mut self, done: Result<LogPlace, Error>) -> Result<(), Error> {
+    fn checkpointed(
+        &mut self,
+        done: Result<LogPlace, Error>,
+        marks: &mut Marks,
+    ) -> Result<(), Error> {
         if let Err(Error::Full) = done {
             self.checkpoints -= 1;
             self.dirty_since = Some(Instant::now());
         }
-        let LogPlace {
-            segment, sequence, ..
-        } = done?;
+        let LogPlace { segment, .. } = done?;
         self.in_force_since = Instant::now();
-        self.in_force_before = sequence;
+        marks.in_force = marks.making;
         let needed = self.held.map_or(segment, |held| held.min(segment));
         self.log.release_before(needed)
     }

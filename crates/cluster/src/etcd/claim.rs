@@ -1,4 +1,4 @@
-//! Who runs etcd on a folder: found by a lock that etcd itself holds.
+//! The process that runs etcd on a folder, found by a lock that etcd itself holds.
 //!
 //! Pando may be killed while its etcd goes on, which is good: the cluster keeps a voter. The next
 //! Pando has to find it. Each etcd gets the locked file `lock` as its standard input, so that the
@@ -9,13 +9,18 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::process::Pid;
 
 use super::member::open_private;
+use super::running::Running;
 
-/// What the lock of a folder says.
+/// How long an etcd that was left running may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// State of the lock of a folder.
 #[derive(Debug)]
 pub enum Claim {
     /// Nothing runs on the folder. The file, locked, is for the standard input of an etcd.
@@ -42,6 +47,25 @@ pub fn claim(folder: &Path) -> io::Result<Claim> {
         },
         Err(error) => Err(error.into()),
     }
+}
+
+/// Ends the etcd that a killed process left running on a member's folder, if there is one.
+///
+/// # Errors
+/// The errors of [`claim`]; the process cannot be watched.
+pub fn end_left(folder: &Path) -> io::Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let Claim::Held(pid) = claim(folder)? else {
+        return Ok(());
+    };
+    let left = Running::adopt(pid)?;
+    // Only now is the number sure to stay its own.
+    if matches!(claim(folder)?, Claim::Held(still) if still == pid) {
+        left.end(PATIENCE);
+    }
+    Ok(())
 }
 
 /// Finds the process whose standard input is `file`.

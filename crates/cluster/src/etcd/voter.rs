@@ -14,7 +14,7 @@ use super::process::{ProcessState, Supervisor};
 use super::program::EtcdProgram;
 use super::voters::{Candidate, Seen, Step, is_of, next_step};
 
-/// gRPC's code for what etcd refuses for now: a learner that lags, a second learner.
+/// gRPC's code for what etcd refuses at present: a learner that lags, a second learner.
 const FAILED_PRECONDITION: i32 = 9;
 /// gRPC's code for a cluster that is not healthy enough for the change.
 const UNAVAILABLE: i32 = 14;
@@ -26,6 +26,8 @@ pub struct OwnVoter {
     program: EtcdProgram,
     member: Member,
     supervisor: Option<Supervisor>,
+    /// All members, as the last call of [`OwnVoter::ensure`] found them.
+    seen: Vec<Seen>,
 }
 
 /// What a call of [`OwnVoter::ensure`] has done.
@@ -71,6 +73,7 @@ impl OwnVoter {
             program,
             member,
             supervisor: None,
+            seen: Vec::new(),
         };
         if own.member.has_data() || own.member.start == Start::New {
             own.start()?;
@@ -81,6 +84,17 @@ impl OwnVoter {
     /// The member.
     pub fn member(&self) -> &Member {
         &self.member
+    }
+
+    /// All members of etcd as the last call of [`OwnVoter::ensure`] that reached one found them,
+    /// by etcd's identifiers; empty before the first.
+    pub fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// Whether this node has no member, and no data of one.
+    pub fn is_gone(&self) -> bool {
+        self.supervisor.is_none() && !self.member.has_data()
     }
 
     /// What the member's process does; `None` if this node has no member.
@@ -105,6 +119,7 @@ impl OwnVoter {
         urls: &[String],
     ) -> Result<Progress, VoterError> {
         let mut view = self.view(urls).await?;
+        self.seen.clone_from(&view.members);
         let own = Candidate {
             name: self.member.name.clone(),
             peer_url: self.member.peer.url.clone(),

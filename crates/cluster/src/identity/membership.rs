@@ -30,6 +30,12 @@ pub struct Membership {
     pub peers: Vec<Member>,
     /// The etcd that keeps the log.
     pub etcd: Etcd,
+    /// Whether the log is still to be begun, which the node of `init` does at its first start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begins: bool,
+    /// Whether the node has left the cluster. It follows the log no longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
 }
 
 /// A node of a cluster, and where it is.
@@ -62,7 +68,8 @@ pub struct ManagedEtcd {
     pub client_url: String,
     /// URL at which this node's member speaks to other members.
     pub peer_url: String,
-    /// URLs of other nodes' members that serve clients, as far as known.
+    /// URLs at which other nodes' members serve clients, those of voters first, as far as they were
+    /// known when the file was written. Not all of these members exist.
     pub others: Vec<String>,
 }
 

@@ -18,6 +18,8 @@ fn membership() -> Membership {
         generation: 1,
         node: NODE,
         etcd: Membership::managed_etcd(NODE, &address, vec!["https://ldap2:8391".to_owned()]),
+        begins: false,
+        left: false,
         peers: vec![Member {
             node: NodeId([8; 16]),
             address: "ldap2:8390".parse().unwrap(),

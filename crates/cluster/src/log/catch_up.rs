@@ -164,7 +164,7 @@ mod tests {
             .unwrap();
         let mut found_at = |to| {
             runtime.block_on(async {
-                let kv = keys_of(&shared.pool.dial(0).await.unwrap());
+                let kv = keys_of(&shared.pool.dial(&shared.pool.order()[0]).await.unwrap());
                 missing(&shared, &kv, &mut intake, to).await.unwrap();
             });
             assert_eq!(intake.last, to);

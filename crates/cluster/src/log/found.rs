@@ -20,9 +20,8 @@ pub fn found(settings: &EtcdLogSettings, format_level: u32) -> Result<(), OpenFa
         .build()?;
     runtime.block_on(async {
         let mut troubles = Vec::new();
-        for index in 0..pool.len() {
-            let endpoint = pool.url(index).to_owned();
-            let client = pool.dial(index).await.map_err(|error| {
+        for endpoint in pool.order() {
+            let client = pool.dial(&endpoint).await.map_err(|error| {
                 OpenFailure::Settings(format!("expected a URL of etcd, found {endpoint}: {error}"))
             })?;
             match begin(settings, &client, format_level).await {

@@ -73,6 +73,7 @@ impl Intake {
                 key,
                 value: found.value(),
                 revision,
+                created: found.create_revision(),
                 now_us: (at > self.news_after).then(|| shared.settings.clock.now_us()),
             });
         }

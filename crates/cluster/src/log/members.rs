@@ -1,5 +1,10 @@
 //! What is known of all nodes, from their registrations, positions and holds in the log.
 
+mod agreement;
+
+pub(super) use agreement::Equality;
+pub use agreement::{Difference, NodeDigest};
+
 use super::keys::Key;
 use super::settings::NodeAbout;
 use super::values::{self, Floor, Format, Hold, Registration, Report};
@@ -46,6 +51,9 @@ pub struct Member {
     pub id: NodeId,
     /// What it said of itself when it registered.
     pub about: NodeAbout,
+    /// Place of its first registration, by which nodes are in the order of joining; the same on
+    /// all nodes. 0 before it was read.
+    pub joined: u64,
     /// Number of its registrations.
     pub epoch: u64,
     /// It was removed, and is no member any longer.
@@ -61,22 +69,16 @@ pub struct Member {
     pub clock_offset_us: Option<i64>,
 }
 
-/// States of nodes that should be equal and are not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The position.
-    pub position: u64,
-    /// What each node that reported this position has there.
-    pub digests: Vec<NodeDigest>,
-}
-
-/// Digest of a node's state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeDigest {
-    /// The node.
-    pub node: NodeId,
-    /// The digest.
-    pub digest: u128,
+impl ClusterView {
+    /// The nodes that have not been removed, in the order of joining.
+    pub fn present(&self) -> Vec<&Member> {
+        let present = self.members.iter();
+        let mut present: Vec<&Member> = present
+            .filter(|it| it.joined > 0 && !it.is_removed)
+            .collect();
+        present.sort_by_key(|it| it.joined);
+        present
+    }
 }
 
 /// All that is known.
@@ -93,6 +95,8 @@ pub(super) struct Members {
 struct Node {
     registration: Registration,
     registered_at: i64,
+    /// Revision of its first registration.
+    joined_at: i64,
     report: Option<Report>,
     reported_at: i64,
     /// When the last change of its registration or report was seen.
@@ -117,6 +121,8 @@ pub(super) struct Observed<'a> {
     pub(super) value: &'a [u8],
     /// The revision that set it.
     pub(super) revision: i64,
+    /// The revision that set the key first: keys are never deleted.
+    pub(super) created: i64,
     /// This node's clock in microseconds since 1970, `None` if the value may be old.
     pub(super) now_us: Option<u64>,
 }
@@ -133,6 +139,7 @@ impl Members {
                     && node.registered_at < revision
                 {
                     node.registered_at = revision;
+                    node.joined_at = observed.created;
                     node.registration = registration;
                     node.seen = Some(seen);
                 }
@@ -180,6 +187,7 @@ impl Members {
         let member = |(id, node): (&NodeId, &Node)| Member {
             id: *id,
             about: node.registration.about(),
+            joined: u64::try_from(node.joined_at).unwrap_or(0),
             epoch: node.registration.epoch,
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
@@ -210,23 +218,6 @@ impl Members {
         let counts = |it: &&HeldPlace| it.seen.elapsed() < Duration::from_secs(it.hold.seconds);
         let held = self.holds.values().filter(counts).map(|it| it.hold.place);
         synced.chain(held).min()
-    }
-
-    /// Positions at which nodes reported different states, ascending.
-    pub(super) fn differences(&self) -> Vec<Difference> {
-        let mut by_position: BTreeMap<u64, Vec<NodeDigest>> = BTreeMap::new();
-        for (node, it) in self.nodes.iter().filter(|it| !it.1.registration.removed) {
-            for (position, digest) in &it.digests {
-                let (node, digest) = (*node, *digest);
-                let reported = by_position.entry(*position).or_default();
-                reported.push(NodeDigest { node, digest });
-            }
-        }
-        let differ = |it: &Vec<NodeDigest>| it.iter().any(|one| one.digest != it[0].digest);
-        let different = by_position.into_iter().filter(|(_, it)| differ(it));
-        different
-            .map(|(position, digests)| Difference { position, digests })
-            .collect()
     }
 }
 
@@ -275,14 +266,14 @@ mod tests {
     use super::*;
     use crate::log::values::{ReportedDigest, encode};
 
-    const SOON: Duration = Duration::from_secs(60);
+    pub(super) const SOON: Duration = Duration::from_secs(60);
 
-    fn id(number: u8) -> NodeId {
+    pub(super) fn id(number: u8) -> NodeId {
         NodeId([number; 16])
     }
 
     /// A node that registered once, from place 10.
-    fn register(members: &mut Members, number: u8, epoch: u64) {
+    pub(super) fn register(members: &mut Members, number: u8, epoch: u64) {
         let mut registration = Registration::new(&NodeAbout::default());
         registration.epoch = epoch;
         registration.from = 10;
@@ -291,7 +282,7 @@ mod tests {
     }
 
     /// A report with a synced place and a digest.
-    fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
+    pub(super) fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
         let standing = Standing {
             synced_place: 100 * u64::from(number),
             ..Standing::default()
@@ -308,6 +299,7 @@ mod tests {
             key,
             value,
             revision: last.unwrap_or(0) + 1,
+            created: 1,
             now_us: Some(3),
         });
     }
@@ -366,6 +358,7 @@ mod tests {
             key: Key::Node(id(1)),
             value: &encode(&Registration::default()),
             revision: 1,
+            created: 1,
             now_us: None,
         });
         assert_eq!(members.view(SOON), before);

@@ -3,7 +3,7 @@
 use super::pool::Connected;
 use super::probe::{describe, within};
 use super::state::Shared;
-use super::values::{self, Format, Registration};
+use super::values::{self, Format, Hold, Registration};
 use etcd_client::{Compare, CompareOp, Error, Txn, TxnOp};
 use replica::commit_log::{NodeId, Unreachable};
 use serde::Serialize;
@@ -36,10 +36,15 @@ impl From<Error> for ChangeFailure {
     }
 }
 
-/// Marks a node as removed.
+/// Marks a node as removed, and ends its hold on trimming.
 pub(super) async fn remove(shared: &Shared, node: NodeId) -> Result<(), ChangeFailure> {
+    let released = Hold {
+        place: 0,
+        seconds: 0,
+    };
+    let released = TxnOp::put(shared.keys.hold(node), values::encode(&released), None);
     let key = shared.keys.node(node);
-    change(shared, key, |found: Option<Registration>| {
+    change(shared, key, &[released], |found: Option<Registration>| {
         let mut registration = found.ok_or(ChangeFailure::NoSuchNode(node))?;
         registration.removed = true;
         Ok(registration)
@@ -60,17 +65,20 @@ pub(super) async fn raise_format(shared: &Shared, level: u32) -> Result<(), Chan
             level,
         });
     }
-    change(shared, shared.keys.named("fmt"), |found: Option<Format>| {
+    let key = shared.keys.named("fmt");
+    change(shared, key, &[], |found: Option<Format>| {
         let level = found.map_or(level, |it| it.level.max(level));
         Ok(Format { level })
     })
     .await
 }
 
-/// Replaces the value of a key by what `to` makes of it, unless it is that already.
+/// Replaces the value of a key by what `to` makes of it, and does `also` in the same transaction,
+/// unless it is that already.
 async fn change<T: Serialize + DeserializeOwned + PartialEq + Clone>(
     shared: &Shared,
     key: Vec<u8>,
+    also: &[TxnOp],
     to: impl Fn(Option<T>) -> Result<T, ChangeFailure>,
 ) -> Result<(), ChangeFailure> {
     let wait = shared.settings.attempt_timeout;
@@ -87,7 +95,8 @@ async fn change<T: Serialize + DeserializeOwned + PartialEq + Clone>(
         }
         let unchanged = Compare::mod_revision(key.clone(), CompareOp::Equal, revision);
         let put = TxnOp::put(key.clone(), values::encode(&after), None);
-        let transaction = Txn::new().when([unchanged]).and_then([put]);
+        let operations: Vec<TxnOp> = [&[put], also].concat();
+        let transaction = Txn::new().when([unchanged]).and_then(operations);
         if within(wait, kv.txn(transaction)).await?.succeeded() {
             return Ok(());
         }

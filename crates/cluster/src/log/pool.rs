@@ -6,7 +6,8 @@
 use super::settings::{EtcdLogSettings, LogTls, OpenFailure};
 use etcd_client::{Certificate, Client, ConnectOptions, Error, Identity, KvClient, TlsOptions};
 use replica::commit_log::Unreachable;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -14,14 +15,26 @@ use tokio::sync::watch;
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// Members of etcd, and the one in use.
 pub(super) struct Pool {
-    endpoints: Vec<String>,
+    /// URLs, the nearest first.
+    endpoints: watch::Sender<Arc<[String]>>,
     options: ConnectOptions,
     pub(super) current: watch::Sender<Option<Connected>>,
     /// Number of the last connection.
     connections: AtomicU64,
-    /// The member with which the next search begins.
-    pub(super) after: AtomicUsize,
+    /// URL of the member with which the next search begins, or that of one behind which it begins.
+    begin: watch::Sender<Begin>,
     pub(super) opening: watch::Sender<Opening>,
+}
+
+/// The place in the list of members at which a search begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Begin {
+    /// The nearest.
+    First,
+    /// The member with this URL.
+    At(String),
+    /// The one after the member with this URL.
+    After(String),
 }
 
 /// How far the first search for a member is.
@@ -45,8 +58,6 @@ pub(super) enum Opening {
 pub(super) struct Connected {
     /// Which connection this is.
     pub(super) number: u64,
-    /// Which of the settings' endpoints.
-    pub(super) index: usize,
     /// URL of the member.
     pub(super) url: String,
     /// The member.
@@ -84,39 +95,64 @@ impl Pool {
             options = options.with_tls(tls_options(tls));
         }
         Ok(Pool {
-            endpoints: settings.endpoints.clone(),
+            endpoints: watch::Sender::new(settings.endpoints.clone().into()),
             options,
             current: watch::Sender::new(None),
             connections: AtomicU64::new(0),
-            after: AtomicUsize::new(0),
+            begin: watch::Sender::new(Begin::First),
             opening: watch::Sender::new(Opening::Trying),
         })
     }
 
-    /// Number of members.
-    pub(super) fn len(&self) -> usize {
-        self.endpoints.len()
+    /// URLs of all members, the nearest first.
+    pub(super) fn endpoints(&self) -> Arc<[String]> {
+        Arc::clone(&self.endpoints.borrow())
     }
 
-    /// URL of a member.
-    pub(super) fn url(&self, index: usize) -> &str {
-        &self.endpoints[index]
+    /// Takes other members from the next search on; an empty list changes nothing.
+    pub(super) fn set_endpoints(&self, urls: &[String]) {
+        self.endpoints.send_if_modified(|known| {
+            let differs = !urls.is_empty() && **known != *urls;
+            if differs {
+                *known = urls.into();
+            }
+            differs
+        });
+    }
+
+    /// URLs of all members in the order in which the next search asks them.
+    pub(super) fn order(&self) -> Vec<String> {
+        let endpoints = self.endpoints();
+        let at = |url: &String| endpoints.iter().position(|it| it == url);
+        let first = match &*self.begin.borrow() {
+            Begin::First => None,
+            Begin::At(url) => at(url),
+            Begin::After(url) => at(url).map(|it| it + 1),
+        };
+        let mut order = endpoints.to_vec();
+        order.rotate_left(first.unwrap_or(0) % endpoints.len());
+        order
+    }
+
+    /// Gives the member in use up for a nearer one.
+    pub(super) fn move_to(&self, url: &str) {
+        self.begin.send_replace(Begin::At(url.to_owned()));
+        self.current.send_replace(None);
     }
 
     /// A connection of its own to a member, made at its first use.
     ///
     /// # Errors
     /// The URL or the certificates are no such.
-    pub(super) async fn dial(&self, index: usize) -> Result<Client, Error> {
-        Client::connect([self.url(index)], Some(self.options.clone())).await
+    pub(super) async fn dial(&self, url: &str) -> Result<Client, Error> {
+        Client::connect([url], Some(self.options.clone())).await
     }
 
     /// A connection to a member that works.
-    pub(super) fn connection(&self, index: usize, client: Client) -> Connected {
+    pub(super) fn connection(&self, url: String, client: Client) -> Connected {
         Connected {
             number: self.connections.fetch_add(1, Ordering::Relaxed) + 1,
-            index,
-            url: self.url(index).to_owned(),
+            url,
             client,
         }
     }
@@ -172,7 +208,7 @@ impl Pool {
             same
         });
         if dropped {
-            self.after.store(connected.index + 1, Ordering::Release);
+            self.begin.send_replace(Begin::After(connected.url.clone()));
             tracing::debug!(url = connected.url, why, "looks for another member of etcd");
         }
     }

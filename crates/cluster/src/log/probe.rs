@@ -41,8 +41,8 @@ impl From<Error> for Refusal {
 ///
 /// # Errors
 /// It cannot be used.
-pub(super) async fn probe(shared: &Shared, index: usize) -> Result<Client, Refusal> {
-    let client = shared.pool.dial(index).await?;
+pub(super) async fn probe(shared: &Shared, url: &str) -> Result<Client, Refusal> {
+    let client = shared.pool.dial(url).await?;
     let wait = shared.settings.attempt_timeout;
     // A connection with certificates takes three round trips more.
     version(&client, wait * 3).await?;
@@ -50,7 +50,6 @@ pub(super) async fn probe(shared: &Shared, index: usize) -> Result<Client, Refus
     let reached = shared.reached.load(Ordering::Acquire);
     let mut kv = keys_of(&client);
     let answer = within(wait, kv.get(shared.keys.named("cluster"), None)).await?;
-    let url = shared.pool.url(index);
     check(shared, url, &answer)?;
     let head = answer.header().map_or(0, |it| place(it.revision()));
     if head < reached {

@@ -27,6 +27,7 @@ pub(super) async fn run(shared: &Shared) {
             Ok(Step::Again) => (),
             Ok(Step::Removed) => {
                 let node = shared.settings.node;
+                shared.set_removed();
                 shared.fail(LogFailure::Strange(format!(
                     "node {node} was removed from the cluster: join as a new node"
                 )));

@@ -6,8 +6,8 @@ use super::probe::{self, Refusal};
 use super::state::{Reason, Shared};
 use etcd_client::Client;
 use replica::commit_log::LogFailure;
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -24,14 +24,14 @@ const HEAD_START: Duration = Duration::from_millis(100);
 /// Keeps a member connected as long as the log is open.
 pub(super) async fn keep(shared: &Arc<Shared>) {
     let pool = &shared.pool;
-    let mut given_up = vec![None; pool.len()];
+    let mut given_up = HashMap::new();
     let mut current = pool.current.subscribe();
     loop {
         let Some(connected) = search(shared).await else {
             return;
         };
-        let index = connected.index;
-        tracing::debug!(url = connected.url, "uses this member of etcd");
+        let url = connected.url.clone();
+        tracing::debug!(url, "uses this member of etcd");
         pool.current.send_replace(Some(connected));
         pool.opening.send_replace(Opening::Tried);
         shared.set(Reason::Unreachable, None);
@@ -40,23 +40,23 @@ pub(super) async fn keep(shared: &Arc<Shared>) {
             if tokio::time::timeout(NEARER, lost).await.is_ok() {
                 break false;
             }
-            if nearer(shared, index, &given_up).await {
+            if nearer(shared, &url, &given_up).await {
                 break true;
             }
         };
         if !moved {
-            given_up[index] = Some(Instant::now());
+            given_up.insert(url, Instant::now());
         }
     }
 }
 
 /// Moves to a nearer member if one works; tells whether it did.
-async fn nearer(shared: &Arc<Shared>, index: usize, given_up: &[Option<Instant>]) -> bool {
-    let recently = |it: &Option<Instant>| it.is_some_and(|at| at.elapsed() < GIVEN_UP);
-    for (candidate, given_up) in given_up.iter().enumerate().take(index) {
-        if !recently(given_up) && probe::probe(shared, candidate).await.is_ok() {
-            shared.pool.after.store(candidate, Ordering::Release);
-            shared.pool.current.send_replace(None);
+async fn nearer(shared: &Arc<Shared>, url: &str, given_up: &HashMap<String, Instant>) -> bool {
+    let recently = |url: &String| given_up.get(url).is_some_and(|it| it.elapsed() < GIVEN_UP);
+    // A member in use that is no member any longer is not in the list: all are nearer.
+    for nearer in shared.pool.endpoints().iter().take_while(|it| *it != url) {
+        if !recently(nearer) && probe::probe(shared, nearer).await.is_ok() {
+            shared.pool.move_to(nearer);
             return true;
         }
     }
@@ -65,7 +65,7 @@ async fn nearer(shared: &Arc<Shared>, index: usize, given_up: &[Option<Instant>]
 
 /// What a member answered.
 struct Answer {
-    index: usize,
+    url: String,
     answer: Result<Client, Refusal>,
 }
 
@@ -90,7 +90,7 @@ async fn search(shared: &Arc<Shared>) -> Option<Connected> {
             Err(refusals) => refusals,
         };
         // One wrong address among several is no reason to stop for good.
-        if refusals.failures.len() * 2 >= pool.len() {
+        if refusals.failures.len() * 2 >= pool.endpoints().len() {
             shared.fail(refusals.failures.swap_remove(0));
             pool.opening.send_replace(Opening::Tried);
             return None;
@@ -117,26 +117,24 @@ fn decide(opening: &watch::Sender<Opening>, how: Opening) {
 /// Asks all members at nearly the same time.
 async fn ask_all(shared: &Arc<Shared>) -> Result<Connected, Refusals> {
     let pool = &shared.pool;
-    let first = pool.after.load(Ordering::Acquire);
     let mut asking = JoinSet::new();
-    for (step, head_start) in (0..pool.len()).zip(0..) {
-        let index = (first + step) % pool.len();
+    for (url, head_start) in pool.order().into_iter().zip(0..) {
         let shared = shared.clone();
         asking.spawn(async move {
             tokio::time::sleep(HEAD_START * head_start).await;
-            let answer = probe::probe(&shared, index).await;
-            Answer { index, answer }
+            let answer = probe::probe(&shared, &url).await;
+            Answer { url, answer }
         });
     }
     let mut refusals = Refusals::default();
     while let Some(answer) = asking.join_next().await {
         // Its panic was printed, and the others may work.
-        let Ok(Answer { index, answer }) = answer else {
+        let Ok(Answer { url, answer }) = answer else {
             continue;
         };
         match answer {
-            Ok(client) => return Ok(pool.connection(index, client)),
-            Err(refusal) => refusals.add(pool.url(index), refusal),
+            Ok(client) => return Ok(pool.connection(url, client)),
+            Err(refusal) => refusals.add(&url, refusal),
         }
     }
     Err(refusals)

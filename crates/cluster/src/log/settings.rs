@@ -8,7 +8,8 @@ use std::time::Duration;
 /// How a node uses the commit log.
 #[derive(Clone)]
 pub struct EtcdLogSettings {
-    /// URLs of etcd's members, the nearest first: it is used as long as it works.
+    /// URLs of etcd's members, the nearest first: it is used as long as it works. Others can be
+    /// named later by [`set_endpoints`](super::EtcdLog::set_endpoints).
     pub endpoints: Vec<String>,
     /// Certificates for `https` URLs; `None` for `http`.
     pub tls: Option<LogTls>,
@@ -57,8 +58,12 @@ pub struct LogTls {
 pub struct NodeAbout {
     /// Address at which other nodes reach it, `HOST:PORT`.
     pub address: String,
-    /// Client URL of the etcd member that runs beside it, empty without one.
+    /// URL at which its member of etcd serves clients, whether or not it runs one; empty if an
+    /// operator runs etcd.
     pub etcd_url: String,
+    /// URL at which that member speaks to other members; empty like `etcd_url`, and if an older
+    /// program registered.
+    pub etcd_peer_url: String,
     /// Lowest format level of records that its program executes.
     pub format_min: u32,
     /// Highest format level of records that its program executes.
@@ -140,6 +145,12 @@ pub enum OpenFailure {
     /// etcd holds something else.
     #[error("{0}")]
     Strange(String),
+    /// The node is no member of the cluster any longer.
+    #[error(
+        "node {0} was removed from the cluster and cannot come back: join with a new folder \
+         (pando cluster join)"
+    )]
+    Removed(replica::commit_log::NodeId),
     /// The system gave no thread.
     #[error("the thread of the commit log could not be started: {0}")]
     Thread(#[from] std::io::Error),

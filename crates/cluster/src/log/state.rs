@@ -9,7 +9,7 @@ use super::settings::{EtcdLogSettings, OpenFailure};
 use super::volume::Volume;
 use replica::commit_log::{LogEvent, LogFailure, LogHealth, Standing};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -25,6 +25,8 @@ pub(super) struct Shared {
     pub(super) members: Mutex<Members>,
     /// This process's registration, once there is one.
     pub(super) session: watch::Sender<Option<Session>>,
+    /// Whether this node was removed from the cluster before it registered.
+    removed: AtomicBool,
     /// What this node last said of itself.
     pub(super) own: Mutex<OwnReport>,
     /// Told when `own` changed.
@@ -89,6 +91,8 @@ struct Trouble {
     unreachable: Option<String>,
     unregistered: Option<String>,
     busy: Option<String>,
+    different: Option<String>,
+    clock: Option<String>,
     /// Which of them was last logged, counted in this order.
     told: Option<usize>,
 }
@@ -104,6 +108,10 @@ pub(super) enum Reason {
     Unregistered,
     /// etcd's database is nearly full.
     Busy,
+    /// Nodes have different states, and none is that of most nodes.
+    Different,
+    /// This node's clock is far from those of the others.
+    Clock,
 }
 
 impl Shared {
@@ -124,6 +132,7 @@ impl Shared {
             lanes: Lanes::new(settings.lanes),
             members: Mutex::default(),
             session: watch::Sender::new(None),
+            removed: AtomicBool::new(false),
             own: Mutex::default(),
             reported: Notify::new(),
             trouble: Mutex::default(),
@@ -165,6 +174,8 @@ impl Shared {
             Reason::Unreachable => &mut trouble.unreachable,
             Reason::Unregistered => &mut trouble.unregistered,
             Reason::Busy => &mut trouble.busy,
+            Reason::Different => &mut trouble.different,
+            Reason::Clock => &mut trouble.clock,
         };
         *place = text;
         trouble.tell();
@@ -173,13 +184,29 @@ impl Shared {
     /// Whether a bundle must be refused at once, with the reason.
     pub(super) fn refusal(&self) -> Option<String> {
         let trouble = lock(&self.trouble);
-        let hopeless = [&trouble.failed, &trouble.fenced, &trouble.busy];
+        let hopeless = [
+            &trouble.failed,
+            &trouble.fenced,
+            &trouble.busy,
+            &trouble.different,
+            &trouble.clock,
+        ];
         hopeless.into_iter().flatten().next().cloned()
     }
 
     /// Whether etcd's database is nearly full.
     pub(super) fn is_busy(&self) -> bool {
         lock(&self.trouble).busy.is_some()
+    }
+
+    /// Notes that this node is no member of the cluster any longer.
+    pub(super) fn set_removed(&self) {
+        self.removed.store(true, Ordering::Release);
+    }
+
+    /// Whether this node was removed from the cluster before it could register.
+    pub(super) fn is_removed(&self) -> bool {
+        self.removed.load(Ordering::Acquire)
     }
 
     /// This node cannot follow the log any longer.
@@ -256,13 +283,15 @@ impl Shared {
 
 impl Trouble {
     /// The reasons, the one to tell first.
-    fn reasons(&self) -> [&Option<String>; 5] {
+    fn reasons(&self) -> [&Option<String>; 7] {
         [
             &self.failed,
             &self.fenced,
             &self.unreachable,
             &self.unregistered,
             &self.busy,
+            &self.different,
+            &self.clock,
         ]
     }
 

@@ -58,7 +58,7 @@ pub(super) async fn run(shared: &Shared) {
         match stop {
             Stop::Behind => continue,
             Stop::Trouble(why) => shared.pool.give_up(&connected, &why),
-            Stop::Damaged(why) if damaged < shared.pool.len() => {
+            Stop::Damaged(why) if damaged < shared.pool.endpoints().len() => {
                 // Perhaps this member alone has it so.
                 damaged += 1;
                 shared.pool.give_up(&connected, &why);
@@ -79,7 +79,7 @@ pub(super) async fn run(shared: &Shared) {
 /// Reads from one member.
 async fn follow(shared: &Shared, connected: &Connected, intake: &mut Intake) -> Stop {
     // A connection of its own: records that wait here must not hold up the answers to appends.
-    let client = match shared.pool.dial(connected.index).await {
+    let client = match shared.pool.dial(&connected.url).await {
         Ok(client) => client,
         Err(error) => return error.into(),
     };
@@ -158,6 +158,7 @@ async fn observe_all(shared: &Shared, kv: &mut KvClient) -> Result<(), Stop> {
                     key,
                     value: found.value(),
                     revision: found.mod_revision(),
+                    created: found.create_revision(),
                     now_us: None,
                 });
             }

@@ -1,18 +1,21 @@
 //! What a node does besides reading and appending: it reports how far it is, trims the log when
 //! that is its turn, and looks how full etcd is.
 
-use super::members::Database;
+use super::members::{Database, Equality};
 use super::pool::Connected;
 use super::probe::{describe, within};
 use super::state::{Reason, Session, Shared, lock, place};
 use super::trim;
 use super::values::{self, Report, ReportedDigest};
 use etcd_client::{Compare, CompareOp, Error, Txn, TxnOp};
+use replica::commit_log::LogFailure;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time between two looks at the size of etcd's database.
 const SIZE_EVERY: Duration = Duration::from_secs(2);
+/// Distance from the clocks of the other nodes at which a node takes no writes.
+const CLOCK_OFFSET_MAX: Duration = Duration::from_secs(5);
 
 /// When each duty was last done.
 struct Done {
@@ -61,6 +64,8 @@ async fn look(shared: &Shared, connected: &Connected, done: &mut Done) {
         let reported = report(shared, connected, &session, done).await;
         note(connected, "report", reported);
     }
+    compare(shared);
+    look_at_clock(shared);
     if is_due(done.size, SIZE_EVERY) {
         done.size = Some(Instant::now());
         note(connected, "size", size(shared, connected).await);
@@ -116,6 +121,44 @@ async fn report(
     done.report = Some(Instant::now());
     done.digest = digest;
     Ok(())
+}
+
+/// Compares this node's state with that of the others: it follows the log no longer if most have
+/// another one, and appends nothing while it is unknown which state is right.
+fn compare(shared: &Shared) {
+    let settings = &shared.settings;
+    let equality = lock(&shared.members).equality(settings.node, settings.trimming.alive_for);
+    let text = match equality {
+        Equality::Equal => None,
+        Equality::Minority { position } => {
+            return shared.fail(LogFailure::Different { position });
+        }
+        Equality::Undecided { position } => Some(format!(
+            "nodes have different states at position {position}, and none is that of most nodes: \
+             run `pando check` on a backup of each node, then remove those that are wrong"
+        )),
+    };
+    shared.set(Reason::Different, text);
+}
+
+/// Compares this node's clock with those of the others: all nodes take the time of a write from
+/// the node that it came to.
+fn look_at_clock(shared: &Shared) {
+    let settings = &shared.settings;
+    let members = lock(&shared.members);
+    let offset = members.clock_offset_us(settings.node, settings.trimming.alive_for);
+    drop(members);
+    let wrong = offset.filter(|it| it.unsigned_abs() > CLOCK_OFFSET_MAX.as_micros() as u64);
+    let text = wrong.map(|it| {
+        let seconds = it.unsigned_abs() as f64 / 1e6;
+        let side = if it > 0 { "behind" } else { "ahead of" };
+        let most = CLOCK_OFFSET_MAX.as_secs();
+        format!(
+            "the clock of this node is {seconds:.1} s {side} those of the other nodes, expected \
+             at most {most} s: correct it"
+        )
+    });
+    shared.set(Reason::Clock, text);
 }
 
 /// Looks how full etcd's database is.

@@ -39,6 +39,7 @@ pub(super) struct Registration {
     pub(super) removed: bool,
     address: String,
     etcd_url: String,
+    etcd_peer_url: String,
     format_min: u32,
     format_max: u32,
     version: String,
@@ -50,6 +51,7 @@ impl Registration {
         Registration {
             address: about.address.clone(),
             etcd_url: about.etcd_url.clone(),
+            etcd_peer_url: about.etcd_peer_url.clone(),
             format_min: about.format_min,
             format_max: about.format_max,
             version: about.version.clone(),
@@ -62,6 +64,7 @@ impl Registration {
         NodeAbout {
             address: self.address.clone(),
             etcd_url: self.etcd_url.clone(),
+            etcd_peer_url: self.etcd_peer_url.clone(),
             format_min: self.format_min,
             format_max: self.format_max,
             version: self.version.clone(),

@@ -90,6 +90,79 @@ pub struct NodeStatus {
     pub trouble: Option<String>,
     /// All nodes of the cluster that the node knows, itself included.
     pub members: Vec<Member>,
+    /// The log and its etcd, as the node sees them.
+    #[serde(default)]
+    pub log: LogStatus,
+}
+
+/// State of the cluster's log and of the etcd that keeps it, in a [`NodeStatus`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogStatus {
+    /// Place of the last record that was trimmed or may be at any time; 0 for none.
+    pub floor: u64,
+    /// Bytes that etcd's database uses, and at most may use; `None` before it was asked.
+    pub fill: Option<Fill>,
+    /// Format level of records; `None` before it was read.
+    pub format_level: Option<u32>,
+    /// Highest format level that the node's program executes.
+    pub format_max: u32,
+    /// Members of etcd; empty before one was reached.
+    pub voters: Vec<Voter>,
+    /// Reason why the voters are not those that are wanted yet; `None` if they are.
+    pub waiting: Option<String>,
+}
+
+/// Fullness of etcd's database, in a [`LogStatus`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// Bytes that its file may have at most.
+    pub quota_bytes: u64,
+}
+
+/// A member of etcd, in a [`LogStatus`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voter {
+    /// Its name; empty until it has been started once.
+    pub name: String,
+    /// URL at which it serves clients; `None` until it has been started once.
+    pub url: Option<String>,
+    /// Whether it has no vote yet.
+    pub is_learner: bool,
+    /// Whether it answered when it was last asked.
+    pub answers: bool,
+}
+
+/// Request to remove a node that has died: `POST /remove`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RemoveRequest {
+    /// The node to remove.
+    #[serde(with = "node_id")]
+    pub node: NodeId,
+    /// Whether that may stop writes until other nodes are back.
+    pub lose_quorum: bool,
+}
+
+/// Answer to a [`RemoveRequest`]: the node is no member any longer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Removed {}
+
+/// Request that the asked node leaves the cluster, given again until it has left: `POST /leave`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LeaveRequest {
+    /// Whether that may stop writes until other nodes are back.
+    pub lose_quorum: bool,
+}
+
+/// Answer to a [`LeaveRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaveAnswer {
+    /// Whether the node has left, and ends.
+    pub left: bool,
+    /// What it waits for before; `None` if it has left.
+    pub waiting: Option<String>,
 }
 
 /// A copy of a node's database that is made or served: `GET /snapshot`.

@@ -1,6 +1,6 @@
 //! What the peer service needs of the node it speaks for.
 
-use super::message::NodeStatus;
+use super::message::{LeaveAnswer, LeaveRequest, NodeStatus, RemoveRequest};
 use crate::identity::Member;
 use std::io::PipeWriter;
 
@@ -15,6 +15,18 @@ pub trait PeerNode: Send + Sync + 'static {
 
     /// URLs at which the cluster's etcd serves clients, if nodes run it.
     fn etcd_urls(&self) -> Vec<String>;
+
+    /// Removes another node, which has died.
+    ///
+    /// # Errors
+    /// The reason why it is not removed, for people.
+    fn remove(&self, request: &RemoveRequest) -> Result<(), String>;
+
+    /// Begins or goes on with leaving the cluster.
+    ///
+    /// # Errors
+    /// The reason why this node does not leave, for people.
+    fn leave(&self, request: &LeaveRequest) -> Result<LeaveAnswer, String>;
 
     /// Most bytes that a copy of the database can have now.
     ///

@@ -1,6 +1,8 @@
 //! What is answered to which request.
 
-use super::message::{JoinAnswer, JoinEtcd, JoinRequest, Refusal};
+use super::message::{
+    JoinAnswer, JoinEtcd, JoinRequest, LeaveRequest, Refusal, RemoveRequest, Removed,
+};
 use super::node::PeerNode;
 use crate::identity::{Etcd, Identity, Member};
 use crate::snapshot::{Donor, NoCopy};
@@ -14,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use replica::clock::{Clock, SystemClock};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::Arc;
@@ -76,6 +79,8 @@ pub fn routes(
     Ok(Router::new()
         .route("/join", post(join))
         .route("/status", get(status))
+        .route("/remove", post(remove))
+        .route("/leave", post(leave))
         .route("/snapshot", get(snapshot))
         .route("/snapshot/{id}/{number}", get(piece))
         .route("/snapshot/{id}/sums/{number}", get(sums))
@@ -85,12 +90,7 @@ pub fn routes(
 }
 
 async fn join(State(it): Shared, body: Bytes) -> Result<Response, Refused> {
-    let request: JoinRequest = serde_json::from_slice(&body).map_err(|error| {
-        Refused::new(
-            StatusCode::BAD_REQUEST,
-            format!("expected a request to join ({error}): use programs of one version"),
-        )
-    })?;
+    let request: JoinRequest = request(&body)?;
     let answer = blocking(move || it.join(&request)).await??;
     json(&answer)
 }
@@ -102,6 +102,42 @@ async fn status(
     caller.require_node()?;
     let status = blocking(move || it.node.status()).await?;
     json(&status)
+}
+
+async fn remove(
+    State(it): Shared,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    caller.require_node()?;
+    let request: RemoveRequest = request(&body)?;
+    blocking(move || it.node.remove(&request))
+        .await?
+        .map_err(|why| Refused::new(StatusCode::CONFLICT, why))?;
+    json(&Removed {})
+}
+
+async fn leave(
+    State(it): Shared,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    caller.require_node()?;
+    let request: LeaveRequest = request(&body)?;
+    let answer = blocking(move || it.node.leave(&request))
+        .await?
+        .map_err(|why| Refused::new(StatusCode::CONFLICT, why))?;
+    json(&answer)
+}
+
+/// The request in a body.
+fn request<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+    serde_json::from_slice(body).map_err(|error| {
+        Refused::new(
+            StatusCode::BAD_REQUEST,
+            format!("expected another request ({error}): use programs of one version"),
+        )
+    })
 }
 
 async fn snapshot(

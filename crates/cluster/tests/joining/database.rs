@@ -2,7 +2,7 @@
 
 use crate::node::{Donor, Joiner};
 use cluster::identity::Member;
-use cluster::peer::{NodeStatus, PeerNode, Service};
+use cluster::peer::{LeaveAnswer, LeaveRequest, NodeStatus, PeerNode, RemoveRequest, Service};
 use cluster::snapshot::Watch;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
@@ -27,6 +27,14 @@ impl PeerNode for StoreNode {
 
     fn etcd_urls(&self) -> Vec<String> {
         self.like.etcd_urls()
+    }
+
+    fn remove(&self, request: &RemoveRequest) -> Result<(), String> {
+        self.like.remove(request)
+    }
+
+    fn leave(&self, request: &LeaveRequest) -> Result<LeaveAnswer, String> {
+        self.like.leave(request)
     }
 
     fn copy_bytes_max(&self) -> Result<u64, String> {

@@ -5,7 +5,10 @@ use cluster::address::Address;
 use cluster::identity::{Identity, Member};
 use cluster::init::{self, InitOptions};
 use cluster::join::{self, JoinOptions};
-use cluster::peer::{NodeStatus, PeerNode, Service, ServiceOptions, listen};
+use cluster::peer::{
+    LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, RemoveRequest, Service,
+    ServiceOptions, listen,
+};
 use cluster::snapshot::Watch;
 use cluster::token::Token;
 use std::io::{PipeWriter, Write};
@@ -59,6 +62,7 @@ impl PeerNode for FileNode {
             clock_us: 2,
             trouble: None,
             members: vec![self.own.clone()],
+            log: LogStatus::default(),
         }
     }
 
@@ -68,6 +72,14 @@ impl PeerNode for FileNode {
 
     fn etcd_urls(&self) -> Vec<String> {
         vec![self.own.address.etcd_client_url()]
+    }
+
+    fn remove(&self, _: &RemoveRequest) -> Result<(), String> {
+        Err("it holds a file".to_owned())
+    }
+
+    fn leave(&self, _: &LeaveRequest) -> Result<LeaveAnswer, String> {
+        Err("it holds a file".to_owned())
     }
 
     fn copy_bytes_max(&self) -> Result<u64, String> {

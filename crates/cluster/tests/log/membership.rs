@@ -3,9 +3,12 @@
 use crate::etcd::{Etcd, wait_for};
 use crate::node::{Node, begin, settings};
 use crate::proxy::Proxy;
-use cluster::log::{ChangeFailure, EtcdLogSettings, NodeAbout};
-use replica::commit_log::{CommitLog, DIGEST_EVERY, NodeId, Standing};
+use cluster::log::{ChangeFailure, EtcdLog, EtcdLogSettings, NodeAbout};
+use replica::clock::{Clock, SystemClock};
+use replica::commit_log::{CommitLog, DIGEST_EVERY, LogFailure, NodeId, Standing};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 #[test]
 fn the_earlier_of_two_processes_with_one_identity_appends_nothing_more() {
@@ -93,10 +96,48 @@ fn a_removed_node_appends_nothing_and_does_not_come_back() {
     node.read_until("a refusal", |it| it.refused.contains_key(&number));
     assert!(node.refused[&number].contains("removed"));
     drop(node);
-    let mut again = Node::open(settings(&etcd, 1));
-    again.read_until("a failure", |it| it.failure.is_some());
-    let failure = again.failure.unwrap().to_string();
+    let again = EtcdLog::open(settings(&etcd, 1));
+    let failure = again.err().unwrap().to_string();
     assert!(failure.contains("was removed"), "{failure}");
+}
+
+#[test]
+fn all_nodes_know_the_order_of_joining() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    // The order of their identifiers is another one, and a second registration changes nothing.
+    let mut nodes = [3, 1, 2, 3].map(|id| Node::open(settings(&etcd, id)));
+    let ids = [3, 1, 2].map(|id| NodeId([id; 16]));
+    for node in &mut nodes {
+        node.read_until("all nodes", |it| {
+            let view = it.log.members();
+            let present: Vec<_> = view.present().iter().map(|it| it.id).collect();
+            present == ids && view.members[2].epoch == 2
+        });
+    }
+    nodes[0].log.remove(ids[0]).unwrap();
+    nodes[1].read_until("the removal", |it| it.log.members().present().len() == 2);
+}
+
+#[test]
+fn members_of_etcd_can_be_exchanged_at_run_time() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let proxy = Proxy::before(etcd.port());
+    let mut node = Node::open(EtcdLogSettings {
+        endpoints: vec![proxy.url()],
+        ..settings(&etcd, 1)
+    });
+    node.submit("by the first");
+    node.read_records(1);
+    node.log.set_endpoints(&[]);
+    assert_eq!(node.log.endpoints(), [proxy.url()]);
+    node.log.set_endpoints(&[etcd.url()]);
+    proxy.set_deaf(true);
+    proxy.set_mute(true);
+    node.submit("by the second");
+    node.read_records(2);
+    assert_eq!(node.log.members().endpoint, Some(etcd.url()));
 }
 
 #[test]
@@ -175,6 +216,86 @@ fn nodes_know_of_each_other_and_of_differences() {
         let offset = node.log.members().members[1].clock_offset_us.unwrap();
         assert!(offset.abs() < 60_000_000, "{offset}");
     }
+}
+
+#[test]
+fn a_node_with_another_state_than_most_follows_no_longer() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let mut nodes = vec![
+        Node::open(settings(&etcd, 1)),
+        Node::open(settings(&etcd, 2)),
+    ];
+    let report = |node: &Node, digest| {
+        node.log.report(Standing {
+            digest: (DIGEST_EVERY, digest),
+            ..Standing::default()
+        });
+    };
+    report(&nodes[0], 7);
+    report(&nodes[1], 8);
+    // Either may be wrong, so neither writes.
+    for node in &mut nodes {
+        node.read_until("trouble", |it| it.log.health().trouble.is_some());
+        let number = node.submit("in doubt");
+        node.read_until("a refusal", |it| it.refused.contains_key(&number));
+        let reason = &node.refused[&number];
+        assert!(reason.contains("none is that of most nodes"), "{reason}");
+    }
+    let third = Node::open(settings(&etcd, 3));
+    report(&third, 7);
+    nodes.push(third);
+    nodes[1].read_until("the end", |it| it.failure.is_some());
+    let position = DIGEST_EVERY;
+    assert_eq!(nodes[1].failure, Some(LogFailure::Different { position }));
+    for node in [0, 2] {
+        nodes[node].read_until_well();
+        nodes[node].submit("without doubt");
+    }
+    nodes[0].read_records(2);
+}
+
+/// A clock that is some seconds ahead.
+struct Ahead(u64);
+
+impl Clock for Ahead {
+    fn now_us(&self) -> u64 {
+        SystemClock.now_us() + self.0 * 1_000_000
+    }
+
+    fn uuid(&self) -> [u8; 16] {
+        SystemClock.uuid()
+    }
+}
+
+#[test]
+fn a_node_whose_clock_is_wrong_takes_no_writes() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let mut nodes = [0, 3, 60].map(|ahead| {
+        let id = ahead as u8 + 1;
+        Node::open(EtcdLogSettings {
+            clock: Arc::new(Ahead(ahead)),
+            report_every: Duration::from_millis(100),
+            ..settings(&etcd, id)
+        })
+    });
+    for node in &nodes {
+        node.log.report(Standing::default());
+    }
+    nodes[2].read_until("trouble", |it| it.log.health().trouble.is_some());
+    let number = nodes[2].submit("from the future");
+    nodes[2].read_until("a refusal", |it| it.refused.contains_key(&number));
+    let reason = &nodes[2].refused[&number];
+    assert!(
+        reason.contains("ahead of those of the other nodes"),
+        "{reason}"
+    );
+    for node in &mut nodes[..2] {
+        node.read_until_well();
+        node.submit("in time");
+    }
+    nodes[0].read_records(2);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Position (a control of Pando's own): an operation runs on a state that is at least as new as the
 //! position its client names, and its response reports the position of that state.
 //!
-//! On a single node every acknowledged write is in the newest snapshot. A position ahead of it can
-//! never be reached, so it is refused, not waited for.
+//! Whoever has to wait for a position has waited before (`freshness.rs`): a position ahead of the
+//! newest state is refused here.
 
 use crate::call::Call;
 use crate::context::Context;

@@ -58,8 +58,9 @@ impl Operation {
     /// follower.
     pub fn completed_by(completion: &Completion) -> Option<Operation> {
         Some(match &completion.what {
-            Finished::News => return None,
+            Finished::News | Finished::Arrived(_) => return None,
             Finished::Write { kind, .. }
+            | Finished::Undecided { kind, .. }
             | Finished::Hashed { kind, .. }
             | Finished::NotHashed { kind, .. } => Operation::answered_by(*kind),
             Finished::Transaction(_) | Finished::Sequence(_) => Operation::Extended,

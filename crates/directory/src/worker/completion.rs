@@ -5,6 +5,7 @@ use crate::account::bind_state::BindState;
 use crate::account::check::{CheckPurpose, PasswordChange, PasswordChecked};
 use crate::account::hashing::Work;
 use crate::account::policed;
+use crate::arrival::Arrival;
 use crate::completion::{Completion, Finished};
 use crate::flow::Flow;
 use crate::monitor::Operation;
@@ -51,10 +52,14 @@ impl Worker {
             Finished::Write { outcome, .. } => outcome.result.code == ResultCode::SUCCESS,
             Finished::Transaction(settled) => settled.result.code == ResultCode::SUCCESS,
             Finished::Sequence(_) => true,
-            Finished::NotHashed { .. }
+            Finished::Undecided { .. }
+            | Finished::NotHashed { .. }
             | Finished::NotChecked { .. }
             | Finished::Abandoned { .. } => false,
-            Finished::News | Finished::Password(_) | Finished::Hashed { .. } => return,
+            Finished::News
+            | Finished::Arrived(_)
+            | Finished::Password(_)
+            | Finished::Hashed { .. } => return,
         };
         let Some(mut bound) = session.bound.take() else {
             return;
@@ -82,7 +87,9 @@ impl Worker {
                 write_response(out, id, kind, &outcome, &reply);
                 Flow::Done
             }
+            Finished::Undecided { reason, .. } => end_undecided(id, &reason, out),
             Finished::News => Flow::Done,
+            Finished::Arrived(arrival) => later(session, arrival),
             Finished::Password(checked) => self.password_checked(session, id, checked, out),
             Finished::NotChecked { purpose, stop } => {
                 self.not_checked(session, id, purpose, stop, out)
@@ -326,6 +333,23 @@ impl Worker {
             }
         }
     }
+}
+
+/// Writes the notice that the connection ends because a write has no result (RFC 4511 §4.4.1): any
+/// result might be wrong.
+fn end_undecided(id: MessageId, reason: &str, out: &mut Vec<u8>) -> Flow {
+    let text = format!(
+        "it is unknown whether the write with message id {id} was or will be executed: {reason}"
+    );
+    let result = LdapResult::new(ResultCode::UNAVAILABLE, text);
+    response::write_notice_of_disconnection(out, &result);
+    Flow::Close
+}
+
+/// The request of the arrival is executed again.
+fn later(session: &mut Session, arrival: Box<Arrival>) -> Flow {
+    session.arrival = Some(arrival);
+    Flow::Later
 }
 
 /// The outcome of a write whose passwords could not be hashed.

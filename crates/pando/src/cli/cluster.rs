@@ -27,6 +27,10 @@ pub enum ClusterAction {
     Join(ClusterJoin),
     /// Show the state of every node of a cluster
     Status(ClusterStatus),
+    /// Take a node out of its cluster
+    Leave(ClusterLeave),
+    /// Take a dead node out of a cluster, by a living one
+    Remove(ClusterRemove),
 }
 
 /// `pando cluster init`
@@ -90,4 +94,36 @@ pub struct ClusterStatus {
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     pub format: Report,
+}
+
+/// `pando cluster leave`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A served node hands its vote over first, and ends when it has left. For a \
+    stopped node, another node takes it out."
+)]
+pub struct ClusterLeave {
+    /// The folder of the node that leaves
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Leave even if writes stop until other nodes are back
+    #[arg(long)]
+    pub lose_quorum: bool,
+}
+
+/// `pando cluster remove`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The removed node can write no more, also if it comes back, and nothing is kept \
+    for it. It can only join anew, with another folder."
+)]
+pub struct ClusterRemove {
+    /// The folder of a served node of the cluster
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The dead node: its address, or the first digits of its identifier
+    pub node: String,
+    /// Remove it even if writes stop until other nodes are back
+    #[arg(long)]
+    pub lose_quorum: bool,
 }

@@ -1,10 +1,11 @@
 //! `pando cluster join`: a new node with a copy of the directory.
 
-use super::address;
+use super::folder::address;
 use crate::cli::ClusterJoin;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use ::cluster::address::Address;
+use ::cluster::identity::Identity;
 use ::cluster::join::{self, JoinOptions};
 use ::cluster::snapshot::Watch;
 use ::cluster::token::Token;
@@ -15,8 +16,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use store::private;
 
-/// Joins, or goes on with a joining that was interrupted.
+/// Joins, or goes on with a joining that was interrupted, and says what to do next.
 pub fn join(it: &ClusterJoin) -> Result<(), Problem> {
+    let identity = enter(it)?;
+    note(format_args!(
+        "{} is node {} of the cluster, at {}\nstart it with: pando serve {}",
+        it.dir.display(),
+        identity.membership.node,
+        identity.membership.address,
+        it.dir.display()
+    ));
+    Ok(())
+}
+
+/// Joins, or goes on with a joining that was interrupted.
+pub fn enter(it: &ClusterJoin) -> Result<Identity, Problem> {
     let from = address("--from", &it.from)?;
     let own = it.address.as_deref();
     let token = it.token.parse::<Token>();
@@ -29,14 +43,7 @@ pub fn join(it: &ClusterJoin) -> Result<(), Problem> {
     let identity = join::enter(&options).map_err(Problem::failed)?;
     write_settings(&it.dir)?;
     fill(&it.dir, &options.from)?;
-    note(format_args!(
-        "{} is node {} of the cluster, at {}\nstart it with: pando serve {}",
-        it.dir.display(),
-        identity.membership.node,
-        identity.membership.address,
-        it.dir.display()
-    ));
-    Ok(())
+    Ok(identity)
 }
 
 /// Fetches the copy of the directory, and shows how far it is.

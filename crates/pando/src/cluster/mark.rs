@@ -1,14 +1,11 @@
-//! The mark in a database that says which cluster it belongs to: the row `cluster`, with the 16
-//! bytes of the cluster's identifier and 8 of its generation, most significant first.
+//! The database of a stopped node, kept from being served while it becomes part of a cluster.
 
 use crate::report::Problem;
 use ::cluster::identity::ClusterId;
-use replica::recover::{self, Replayer};
+use replica::membership::{self, ClusterMark};
+use replica::recover;
 use std::path::Path;
 use store::Store;
-
-/// Key of the row.
-const KEY: &[u8] = b"cluster";
 
 /// A database that no process serves, and none can as long as this lives.
 pub struct Unserved(Store);
@@ -30,11 +27,10 @@ impl Unserved {
 
     /// Notes that the database belongs to a cluster, on the disk when this returns.
     pub fn mark(&self, cluster: ClusterId, generation: u64) -> Result<(), directory::Failure> {
-        let replayer = Replayer::new(&self.0)?;
-        let mut batch = self.0.begin(replayer.indexes())?;
-        let mut row = cluster.0.to_vec();
-        row.extend(generation.to_be_bytes());
-        batch.put_meta(KEY, &row)?;
-        Ok(batch.commit()?)
+        let membership = ClusterMark {
+            cluster: cluster.0,
+            generation,
+        };
+        membership::put(&self.0, &membership)
     }
 }

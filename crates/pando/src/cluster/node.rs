@@ -1,33 +1,31 @@
 //! A served node's part in its cluster: its etcd, its commit log, and its service for other nodes.
 
+use super::served::{Left, ServedNode};
 use crate::report::Problem;
 use ::cluster::etcd::{
     Address as EtcdAddress, EtcdProgram, Member as EtcdMember, OwnVoter, Pace, Start, TlsFiles,
     client,
 };
-use ::cluster::identity::{Etcd, Identity, ManagedEtcd, Member, Membership};
+use ::cluster::identity::{Etcd, Identity, ManagedEtcd};
 use ::cluster::log::{EtcdLog, EtcdLogSettings, LogTls, NodeAbout, found};
-use ::cluster::peer::{NodeStatus, PeerNode, Service, listen};
+use ::cluster::peer::Service;
+use ::cluster::voting::Voting;
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
 use replica::commit_log::CommitLog;
-use std::io::PipeWriter;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Format level of the records that this program writes and executes.
-const FORMAT_LEVEL: u32 = 1;
+pub const FORMAT_LEVEL: u32 = 1;
 /// Time for the first start of a cluster's etcd.
 const FOUNDING: Duration = Duration::from_secs(60);
-/// Time for which records are kept for a node that copies the database.
-const HELD: Duration = Duration::from_secs(3_600);
 
 /// A node that belongs to a cluster and is not served yet.
 pub struct Joined {
     identity: Arc<Identity>,
-    /// The etcd that this node runs; `None` if others run it.
+    /// This node's member of etcd, which may not exist; `None` if an operator runs etcd.
     etcd: Option<OwnVoter>,
     log: Arc<OnceLock<Arc<EtcdLog>>>,
 }
@@ -35,20 +33,36 @@ pub struct Joined {
 /// A served node's part in its cluster. Dropping it ends the service for other nodes, then etcd.
 pub struct Serving {
     _service: Service,
-    _etcd: Option<OwnVoter>,
+    _voting: Arc<Voting>,
+    left: Arc<Left>,
+}
+
+impl Serving {
+    /// Tells when the node has left the cluster.
+    pub fn left(&self) -> Arc<Left> {
+        Arc::clone(&self.left)
+    }
 }
 
 impl Joined {
-    /// Reads the identity of the node in `dir`, and starts its etcd; `None` if the node belongs to
-    /// no cluster.
-    pub fn load(dir: &Path) -> Result<Option<Joined>, Problem> {
+    /// Reads the identity of the node in `dir`, and starts its etcd if it has a member; `None` if
+    /// the node belongs to no cluster. `program` is the etcd of the settings.
+    pub fn load(dir: &Path, program: Option<&Path>) -> Result<Option<Joined>, Problem> {
         let Some(identity) = Identity::load(dir).map_err(Problem::failed)? else {
             return Ok(None);
         };
+        if identity.membership.left {
+            let dir = dir.display();
+            return Err(Problem::failed(format_args!(
+                "{dir} has left its cluster and is not served any more: write its entries with \
+                 `pando export {dir}` if you want them, then delete the folder; a new folder can \
+                 join with `pando cluster join`"
+            )));
+        }
         let now = Duration::from_micros(SystemClock.now_us());
         identity.renew(now).map_err(Problem::failed)?;
         let etcd = match &identity.membership.etcd {
-            Etcd::Managed(etcd) => own_etcd(dir, &identity, etcd)?,
+            Etcd::Managed(etcd) => Some(own_etcd(dir, &identity, etcd, program)?),
             Etcd::External(_) => None,
         };
         Ok(Some(Joined {
@@ -63,16 +77,14 @@ impl Joined {
         let (identity, opened) = (Arc::clone(&self.identity), Arc::clone(&self.log));
         let own = self.etcd.as_ref().map(|it| it.member().clone());
         Arc::new(move |place| {
-            let settings = settings(&identity, place)?;
-            let Membership {
-                generation, peers, ..
-            } = &identity.membership;
-            // Only the node of `init` begins the log: a node that joined finds it or fails.
-            if place == 0 && *generation == 1 && peers.is_empty() {
+            let settings = settings(&identity, place, own.as_ref())?;
+            if identity.membership.begins {
                 if let Some(member) = &own {
                     client::wait_until_ready(member, FOUNDING).map_err(failure)?;
                 }
                 found(&settings, FORMAT_LEVEL).map_err(failure)?;
+                let begun = identity.note(|it| it.begins = false);
+                begun.map_err(failure)?;
             }
             let log = Arc::new(EtcdLog::open(settings).map_err(failure)?);
             // The directory connects once.
@@ -84,29 +96,32 @@ impl Joined {
     /// Starts the service for other nodes.
     pub fn serve(self, directory: &Directory) -> Result<Serving, Problem> {
         let log = self.log.get().expect("the directory has connected");
+        let voting = Voting::start(Arc::clone(&self.identity), Arc::clone(log), self.etcd);
+        let voting = Arc::new(voting.map_err(Problem::failed)?);
+        let left = Arc::default();
         let node = Arc::new(ServedNode {
             identity: Arc::clone(&self.identity),
             directory: directory.clone(),
             log: Arc::clone(log),
+            voting: Arc::clone(&voting),
+            left: Arc::clone(&left),
         });
-        listen(&self.identity).map_err(Problem::failed)?;
         let service = Service::start(&self.identity, node).map_err(Problem::failed)?;
         Ok(Serving {
             _service: service,
-            _etcd: self.etcd,
+            _voting: voting,
+            left,
         })
     }
 }
 
-/// The member of etcd that this node runs: that of the node which began the cluster.
+/// This node's member of etcd: started if it exists, or if the node is to begin the cluster.
 fn own_etcd(
     dir: &Path,
     identity: &Identity,
     etcd: &ManagedEtcd,
-) -> Result<Option<OwnVoter>, Problem> {
-    if !runs_etcd(identity, etcd) {
-        return Ok(None);
-    }
+    program: Option<&Path>,
+) -> Result<OwnVoter, Problem> {
     let files = identity.etcd_files();
     let absolute = |path: &Path| std::path::absolute(path).map_err(|it| Problem::file(path, it));
     let member = EtcdMember {
@@ -115,7 +130,11 @@ fn own_etcd(
         client: etcd_address(&etcd.client_url)?,
         peer: etcd_address(&etcd.peer_url)?,
         token: identity.membership.cluster.to_string(),
-        start: Start::New,
+        start: match identity.membership.begins {
+            true => Start::New,
+            // The voters are asked for when the member is added.
+            false => Start::Existing(Vec::new()),
+        },
         tls: TlsFiles {
             authority: absolute(&files.authority)?,
             certificate: absolute(&files.certificate)?,
@@ -123,14 +142,8 @@ fn own_etcd(
         },
         pace: Pace::default(),
     };
-    let program = EtcdProgram::find(None).map_err(Problem::failed)?;
-    let voter = OwnVoter::open(program, member).map_err(Problem::failed)?;
-    Ok(Some(voter))
-}
-
-/// Whether this node runs the cluster's etcd: the node that began the cluster does.
-fn runs_etcd(identity: &Identity, etcd: &ManagedEtcd) -> bool {
-    etcd.others.is_empty() && identity.membership.peers.is_empty()
+    let program = EtcdProgram::find(program).map_err(Problem::failed)?;
+    OwnVoter::open(program, member).map_err(Problem::failed)
 }
 
 /// Where a URL's host and port are on this machine.
@@ -150,16 +163,24 @@ fn etcd_address(url: &str) -> Result<EtcdAddress, Problem> {
     })
 }
 
-/// The settings of the log of a node that has executed it up to `place`.
-fn settings(identity: &Identity, place: u64) -> Result<EtcdLogSettings, Failure> {
+/// The settings of the log of a node that has executed it up to `place`, with its member of etcd.
+fn settings(
+    identity: &Identity,
+    place: u64,
+    own: Option<&EtcdMember>,
+) -> Result<EtcdLogSettings, Failure> {
     let membership = &identity.membership;
-    let (urls, own_url) = match &membership.etcd {
-        Etcd::Managed(etcd) if runs_etcd(identity, etcd) => {
-            (vec![etcd.client_url.clone()], etcd.client_url.clone())
+    let urls = match &membership.etcd {
+        Etcd::Managed(etcd) => {
+            let mut urls = etcd.others.clone();
+            if urls.is_empty() || own.is_some_and(EtcdMember::has_data) {
+                urls.insert(0, etcd.client_url.clone());
+            }
+            urls
         }
-        Etcd::Managed(etcd) => (etcd.others.clone(), String::new()),
-        Etcd::External(etcd) => (etcd.urls.clone(), String::new()),
+        Etcd::External(etcd) => etcd.urls.clone(),
     };
+    let url = |of: fn(&EtcdMember) -> &str| own.map(of).unwrap_or_default().to_owned();
     let files = identity.etcd_files();
     let read = |path: &Path| {
         let text = std::fs::read_to_string(path);
@@ -173,7 +194,8 @@ fn settings(identity: &Identity, place: u64) -> Result<EtcdLogSettings, Failure>
     });
     settings.about = NodeAbout {
         address: membership.address.to_string(),
-        etcd_url: own_url,
+        etcd_url: url(|it| &it.client.url),
+        etcd_peer_url: url(|it| &it.peer.url),
         format_min: FORMAT_LEVEL,
         format_max: FORMAT_LEVEL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -184,85 +206,4 @@ fn settings(identity: &Identity, place: u64) -> Result<EtcdLogSettings, Failure>
 
 fn failure(error: impl std::fmt::Display) -> Failure {
     Failure::Configuration(error.to_string())
-}
-
-/// The served node, as its service for other nodes sees it.
-struct ServedNode {
-    identity: Arc<Identity>,
-    directory: Directory,
-    log: Arc<EtcdLog>,
-}
-
-impl PeerNode for ServedNode {
-    fn status(&self) -> NodeStatus {
-        let membership = &self.identity.membership;
-        let view = self.log.members();
-        let own = view.members.iter().find(|it| it.id == membership.node);
-        let standing = own.and_then(|it| it.standing).unwrap_or_default();
-        let status = self.directory.status().ok();
-        let differing = self.log.differences();
-        let trouble = self.log.health().trouble.or_else(|| {
-            let first = differing.first()?;
-            Some(format!("nodes differ at position {}", first.position))
-        });
-        NodeStatus {
-            node: membership.node,
-            address: membership.address.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            generation: membership.generation,
-            head: view.head,
-            place: standing.place,
-            synced_place: standing.synced_place,
-            position: status.map_or(0, |it| it.position),
-            digest_position: standing.digest.0,
-            digest: format!("{:032x}", standing.digest.1),
-            record_time_us: standing.time_us,
-            clock_us: SystemClock.now_us(),
-            trouble,
-            members: self.members(),
-        }
-    }
-
-    fn members(&self) -> Vec<Member> {
-        let view = self.log.members();
-        let known = view.members.iter().filter(|it| !it.is_removed);
-        let member = |it: &::cluster::log::Member| {
-            Some(Member {
-                node: it.id,
-                address: it.about.address.parse().ok()?,
-            })
-        };
-        let mut members: Vec<Member> = known.filter_map(member).collect();
-        // The log may not have told yet what it was told at the start.
-        let own = self.identity.membership.own();
-        if members.iter().all(|it| it.node != own.node) {
-            members.push(own);
-        }
-        members
-    }
-
-    fn etcd_urls(&self) -> Vec<String> {
-        match &self.identity.membership.etcd {
-            Etcd::Managed(etcd) if runs_etcd(&self.identity, etcd) => {
-                vec![etcd.client_url.clone()]
-            }
-            Etcd::Managed(etcd) => etcd.others.clone(),
-            Etcd::External(_) => Vec::new(),
-        }
-    }
-
-    fn copy_bytes_max(&self) -> Result<u64, String> {
-        self.directory.bytes().map_err(|it| it.to_string())
-    }
-
-    fn write_copy(&self, output: PipeWriter) -> Result<(), String> {
-        // What this node has executed is in the copy: the records behind it are kept until the new
-        // node has them.
-        let own = self.identity.membership.node;
-        let place = self.status().synced_place;
-        let held = self.log.hold(own, place, HELD);
-        held.map_err(|it| it.to_string())?;
-        let copied = self.directory.copy_to(output.as_fd());
-        copied.map_err(|it| it.to_string())
-    }
 }

@@ -5,7 +5,7 @@
 //! copy, which has the same state and is synced, gets its name; then the next log begins. If the
 //! process ends in between, one of the two files is there with every acknowledged write.
 
-use super::Executor;
+use super::{Executor, OwnWrites};
 use crate::compact::online::{Ready, Work, start};
 use crate::compact::{Stage, Verdict};
 use state::stop::Failure;
@@ -101,13 +101,16 @@ impl Executor {
 
     fn replace(&mut self, ready: Ready) -> Result<Retired, Failure> {
         let states = ready.copy.reader()?.snapshot()?.index_states()?;
+        if let OwnWrites::Submitted(_) = self.parts.own {
+            self.following
+                .complete(&ready.copy, ready.replayer.indexes())?;
+        }
         ready.copy.sync()?;
         self.journal.seal()?;
         if let Some(keeper) = &mut self.parts.keeper {
             keeper.begin_another();
         }
         let retired = self.parts.store.replace_with(ready.copy)?;
-        self.following.replaced();
         // The copy has at least the indexes that searches use, so the previous catalog's are valid
         // too.
         let published = self.publish_indexes(&states);

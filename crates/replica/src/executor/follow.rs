@@ -11,6 +11,7 @@
 use super::group::{Done as Work, Group};
 use super::{COMMIT_CHURN_BYTES, Executor, RECLAIMED_CHURN_BYTES, WRITE_CHURN_BYTES, in_newest};
 use crate::commit_log::{LogEvent, Standing};
+use crate::parts::Partial;
 use state::catalog::{self, Catalog};
 use state::execute::Done;
 use state::lanes::Lanes;
@@ -19,7 +20,7 @@ use state::stop::Failure;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::Snapshot;
+use store::{IndexSet, Snapshot, Store};
 
 /// Maximum number of writes in one transaction.
 const WRITES_MAX: usize = 8_192;
@@ -30,17 +31,16 @@ const TIME_MAX: Duration = Duration::from_millis(20);
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Following {
     pub(super) lanes: Lanes,
+    /// Position of the state.
+    pub(super) position: u64,
     /// Time of the last record that changed something.
     pub(super) time_us: u64,
     /// The place of the last record in this node's own log.
     pub(super) relayed: u64,
     /// The last position at which nodes compare digests, and the digest there.
     pub(super) digest: (u64, u128),
-    /// For the end of each transaction: the next sequence number of this node's own log, and the
-    /// place reached.
-    ends: VecDeque<(u64, u64)>,
-    /// The last place that a power failure cannot undo.
-    synced_place: u64,
+    /// Lanes with stored parts.
+    pub(super) partial: Partial,
 }
 
 /// What became of a bundle of this process.
@@ -67,22 +67,38 @@ impl Following {
         let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
         Ok(Following {
             relayed: lanes.place,
-            synced_place: lanes.place,
             lanes,
+            position: snapshot.position()?,
             time_us: time_us.map_or(0, u64::from_be_bytes),
-            ..Following::default()
+            digest: (0, 0),
+            partial: Partial::load(snapshot)?,
         })
     }
 
-    /// Notes that the database was replaced by a copy, which is synced and may lack the newest rows
-    /// of lanes.
-    pub fn replaced(&mut self) {
+    /// Writes the rows of lanes and the place into a copy of the database, which was made by
+    /// executing the node's own log: skipped records and places without records are not in there.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn complete(&mut self, copy: &Store, indexes: &IndexSet) -> Result<(), Failure> {
         self.lanes.change_all();
-        self.ends.clear();
+        let mut batch = copy.begin(indexes)?;
+        self.lanes.store(&mut batch)?;
+        Ok(batch.commit()?)
     }
 }
 
 impl Executor {
+    /// Begins to follow the log behind the last record that the database has.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn begin_following(&mut self) -> Result<(), Failure> {
+        self.following = in_newest(&self.parts.store, Following::load)?;
+        self.journal.set_mark(self.following.lanes.place);
+        Ok(())
+    }
+
     /// Executes events from the front of `events` in one transaction, and removes them. After a
     /// failure all of them are left, to be tried again.
     ///
@@ -136,11 +152,9 @@ impl Executor {
 
     /// Tells everybody of a commit.
     fn committed(&mut self, work: Work) {
-        let following = &mut self.following;
-        following
-            .ends
-            .push_back((self.journal.end(), following.lanes.place));
+        self.journal.set_mark(self.following.lanes.place);
         if work.changed == 0 {
+            self.count_churn(COMMIT_CHURN_BYTES + work.bytes);
             return;
         }
         if work.accounts {
@@ -186,20 +200,12 @@ impl Executor {
     }
 
     /// How far this node is, to be told to the log.
-    pub fn standing(&mut self) -> Standing {
-        let following = &mut self.following;
-        let synced_before = self.journal.synced_before().unwrap_or(u64::MAX);
-        while let Some((end, place)) = following.ends.front().copied()
-            && end <= synced_before
-        {
-            following.synced_place = place;
-            following.ends.pop_front();
-        }
-        let position = in_newest(&self.parts.store, |it| Ok(it.position()?));
+    pub fn standing(&self) -> Standing {
+        let following = &self.following;
         Standing {
             place: following.lanes.place,
-            synced_place: following.synced_place,
-            position: position.unwrap_or(0),
+            synced_place: self.journal.synced_mark(),
+            position: following.position,
             digest: following.digest,
             time_us: following.time_us,
         }

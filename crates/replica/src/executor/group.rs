@@ -3,11 +3,11 @@
 use super::follow::{Fate, Following, Settled};
 use crate::changes::Outcome;
 use crate::commit_log::{DIGEST_EVERY, LogEvent, LogRecord};
-use crate::parts;
 use crate::payload::{self, Head};
 use arc_swap::ArcSwap;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
+use state::equality;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
 use state::stop::Failure;
@@ -158,7 +158,8 @@ impl<'g> Group<'g> {
         match self.task(record, &head, chunk)? {
             Task::Execute(content) => self.execute(record, &head, &content)?,
             Task::Store(index, bytes) => {
-                parts::put(&mut self.batch, &record.origin, index, &bytes)?;
+                let partial = &mut self.following.partial;
+                partial.put(&mut self.batch, &record.origin, index, &bytes)?;
                 let content = LoggedContent::Part {
                     index,
                     bytes: &bytes,
@@ -187,12 +188,13 @@ impl<'g> Group<'g> {
             return Ok(Task::Store(head.part, chunk.to_vec()));
         }
         let origin = &record.origin;
+        let partial = &mut self.following.partial;
         let whole = match head.parts {
             1 => {
-                parts::drop_all(&mut self.batch, origin)?;
+                partial.drop_all(&mut self.batch, origin)?;
                 None
             }
-            count => match parts::take(&mut self.batch, origin, count - 1)? {
+            count => match partial.take(&mut self.batch, origin, count - 1)? {
                 Some(mut earlier) => {
                     earlier.extend_from_slice(chunk);
                     Some(earlier)
@@ -263,12 +265,15 @@ impl<'g> Group<'g> {
         let Record {
             position, time_us, ..
         } = *record;
+        self.following.position = position;
         self.following.time_us = time_us;
         if applied.configuration {
             self.following.lanes.configuration = position;
         }
+        self.following.lanes.note(&logged.origin, logged.place);
         if position.is_multiple_of(DIGEST_EVERY) {
-            self.following.digest = (position, self.batch.snapshot().digest()?);
+            let digest = equality::digest(&self.batch.snapshot(), &self.following.lanes)?;
+            self.following.digest = (position, digest);
         }
         let done = &mut self.done;
         done.changed += applied.changed;

@@ -18,6 +18,7 @@ use super::{content, template};
 use chaos::Chaos;
 use member::Member;
 use oracle::Oracle;
+use protocol::ResultCode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,7 +69,8 @@ impl World {
             40..70 => self.member(number).execute(),
             70..82 => self.chaos.commit(),
             82..88 => self.pass_time(number),
-            88..91 => self.checkpoint(number),
+            88..90 => self.checkpoint(number),
+            90..91 => self.trim(number),
             91..93 => self.restart(number),
             93..95 => self.kill(number),
             95..97 => self.cut(number),
@@ -127,6 +129,19 @@ impl World {
     fn checkpoint(&mut self, number: usize) {
         self.note(number, "checkpoint");
         self.member(number).checkpoint();
+    }
+
+    /// The log removes the records that all nodes have on their disks; this node alone decides how
+    /// many, since the others make checkpoints first.
+    fn trim(&mut self, number: usize) {
+        for other in (0..NODES).filter(|it| *it != number) {
+            self.checkpoint(other);
+        }
+        self.note(number, "trims the log");
+        for number in 0..NODES {
+            self.member(number).report();
+        }
+        self.chaos.trim();
     }
 
     /// A clean end and a new process.
@@ -193,16 +208,42 @@ impl World {
     fn compare(&mut self) {
         self.oracle.follow(&self.chaos);
         for number in 0..NODES {
+            self.member(number).report();
+            assert_eq!(
+                self.member(number).halted(),
+                None,
+                "node {number} follows the log"
+            );
             let (heard, standing) = {
                 let member = self.members[number].as_mut().expect("a node");
                 (member.take_heard(), member.standing())
             };
             self.oracle.require_state(number, &standing);
-            for answer in heard {
+            assert_eq!(heard.undecided, [], "node {number} follows the log");
+            for answer in heard.answers {
                 self.oracle.require_answer(number, &answer);
             }
         }
     }
+}
+
+/// A node that cannot follow the log any longer does not leave a client waiting.
+pub(super) fn lose_the_log() {
+    let mut world = World::new(1);
+    world.submit(0);
+    world.submit(0);
+    world.chaos.forget();
+    let member = world.member(0);
+    while member.halted().is_none() {
+        member.execute();
+    }
+    let heard = member.take_heard();
+    assert!(!heard.undecided.is_empty(), "the log may have a bundle");
+    // A write that comes later is not handed over.
+    world.submit(0);
+    let refused = world.member(0).take_heard().answers;
+    let codes = refused.iter().flat_map(|it| &it.codes);
+    assert!(codes.clone().count() > 0 && codes.clone().all(|it| *it == ResultCode::UNAVAILABLE));
 }
 
 /// Runs a seed; panics with the steps if a result or a state is wrong.

@@ -79,6 +79,10 @@ impl Clients for Answers {
             false => Event::Answered { codes, position },
         });
     }
+
+    fn undecided(&self, _: &[Submission<()>], reason: &str) {
+        panic!("a node alone decides about each write: {reason}");
+    }
 }
 
 /// Observer of commits, which notes position and digest of each.

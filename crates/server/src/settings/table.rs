@@ -39,6 +39,7 @@ pub const TABLE: &[Section] = &[
     Passwords::SECTION,
     Changes::SECTION,
     Database::SECTION,
+    Cluster::SECTION,
 ];
 
 section! {
@@ -68,6 +69,7 @@ section! {
     passwords: Passwords,
     changes: Changes,
     database: Database,
+    cluster: Cluster,
 }
 
 section! {
@@ -255,5 +257,13 @@ section! {
         /// Days after which everything is read once, slowly, to find damage before somebody needs
         /// the damaged entry. 0: never.
         scrub_days: u32 = 7, "days", Restart;
+    }
+}
+
+section! {
+    "cluster" Cluster {
+        /// Program of etcd that a node of a cluster runs, of version 3.6 or later; relative to this
+        /// file's folder. If not set: the one in PATH, else the one that `make etcd` has built.
+        etcd_program: Option<PathBuf> = None, "path" like "\"/usr/local/bin/etcd\"", Restart;
     }
 }

@@ -1,7 +1,13 @@
 //! Tests of records that are encoded, cut, and damaged.
 
+use super::fields::{field, put_field};
 use super::*;
+use crate::grant::Grant;
+use crate::write::{Addition, Change, Given, Modification, Renaming, WriteOptions};
+use policy::{Attempt, AttemptKind};
 use proptest::prelude::*;
+use protocol::ChangeOperation;
+use schema::{Name, ResolvedRdn};
 
 const ATTRIBUTES: [&str; 6] = [
     "cn",

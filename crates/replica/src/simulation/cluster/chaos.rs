@@ -29,7 +29,12 @@ struct State {
     is_calm: bool,
     /// Place up to which each node got its records.
     delivered: [u64; NODES],
-    fault: bool,
+    /// Place up to which each node said that it cannot lose its records.
+    synced: [u64; NODES],
+    /// Place of the last record that was removed.
+    floor: u64,
+    /// Digests that nodes reported, by position.
+    digests: BTreeMap<u64, u128>,
 }
 
 /// One node's connection.
@@ -56,7 +61,9 @@ impl Chaos {
             place: 0,
             is_calm: false,
             delivered: [0; NODES],
-            fault: false,
+            synced: [0; NODES],
+            floor: 0,
+            digests: BTreeMap::new(),
         })))
     }
 
@@ -124,6 +131,18 @@ impl Chaos {
         };
         record.own = None;
         state.push(record);
+    }
+
+    /// Removes the records that no node can lose any more.
+    pub fn trim(&self) {
+        let mut state = self.lock();
+        let least = state.synced.iter().copied().min();
+        state.floor = state.floor.max(least.unwrap_or(0));
+    }
+
+    /// Removes records that no node has.
+    pub fn forget(&self) {
+        self.lock().floor = u64::MAX;
     }
 
     /// Ends all chaos.
@@ -218,7 +237,9 @@ impl CommitLog for Connection {
 
     fn next(&self, _: Duration) -> Result<Vec<LogEvent>, LogFailure> {
         let mut state = self.chaos.lock();
-        assert!(!state.fault, "the log is gone");
+        if state.delivered[self.number] < state.floor {
+            return Err(LogFailure::Trimmed { floor: state.floor });
+        }
         let mut events = Vec::new();
         let most = match state.is_calm {
             true => usize::MAX,
@@ -243,6 +264,13 @@ impl CommitLog for Connection {
             }
             events.push(LogEvent::Record(record));
         }
+        let last = state.records.last().map_or(0, |it| it.place);
+        if state.delivered[self.number] >= last && state.random.chance(20) {
+            // The log knows of keys that are no records, too.
+            state.place += 1;
+            state.delivered[self.number] = state.place;
+            events.push(LogEvent::Reached(state.place));
+        }
         for number in state.refused.remove(&self.number).unwrap_or_default() {
             events.push(LogEvent::Refused {
                 number,
@@ -256,7 +284,13 @@ impl CommitLog for Connection {
         then(Ok(self.chaos.lock().place));
     }
 
-    fn report(&self, _: Standing) {}
+    fn report(&self, standing: Standing) {
+        let mut state = self.chaos.lock();
+        state.synced[self.number] = standing.synced_place;
+        let (position, digest) = standing.digest;
+        let known = state.digests.entry(position).or_insert(digest);
+        assert_eq!(*known, digest, "states differ at position {position}");
+    }
 
     fn is_steward(&self) -> bool {
         // Two at once, which must do no harm.

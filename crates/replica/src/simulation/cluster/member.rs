@@ -11,7 +11,7 @@ use crate::commit_log::CommitLog;
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::Follower;
 use crate::in_flight::InFlight;
-use crate::membership::{self, Membership};
+use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
 use crate::orderer::Orderer;
 use crate::reclaiming::Sizes;
@@ -22,7 +22,7 @@ use state::catalog::Catalog;
 use state::execute::Done;
 use state::lanes::Lanes;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{SliceLimits, Snapshot, Store};
 use tempfile::TempDir;
@@ -46,8 +46,22 @@ pub(super) struct Standing {
     pub lanes: Lanes,
 }
 
+/// What clients have heard since the last look.
+#[derive(Default)]
+pub(super) struct News {
+    pub answers: Vec<Answer>,
+    /// Numbers of submissions without a result.
+    pub undecided: Vec<u64>,
+}
+
 #[derive(Default, Clone)]
-struct Heard(Arc<Mutex<Vec<Answer>>>);
+struct Heard(Arc<Mutex<News>>);
+
+impl Heard {
+    fn lock(&self) -> MutexGuard<'_, News> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Clients for Heard {
     type Ticket = u64;
@@ -69,10 +83,12 @@ impl Clients for Heard {
             codes,
             position,
         };
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(answer);
+        self.lock().answers.push(answer);
+    }
+
+    fn undecided(&self, group: &[Submission<u64>], _: &str) {
+        let tickets = group.iter().filter_map(|it| it.ticket);
+        self.lock().undecided.extend(tickets);
     }
 }
 
@@ -146,13 +162,7 @@ impl Member {
             number: 0,
             submitted: None,
         };
-        let mut follower = Follower::new(
-            executor,
-            Arc::clone(&log),
-            Arc::clone(&queue),
-            Arc::clone(&in_flight),
-            Arc::new(heard.clone()),
-        );
+        let mut follower = Follower::new(executor, &orderer, Arc::default());
         follower.begin();
         Member {
             follower,
@@ -178,9 +188,9 @@ impl Member {
         });
     }
 
-    /// Hands over what waits, if the log takes it.
+    /// Hands over what waits, if the log takes it, or refuses it.
     pub fn order(&mut self) {
-        if self.log.is_free(0) {
+        if self.log.is_free(0) || self.halted().is_some() {
             self.orderer.turn();
         }
     }
@@ -189,6 +199,16 @@ impl Member {
     pub fn execute(&mut self) {
         let call: Arc<dyn Fn() + Send + Sync> = Arc::new(|| ());
         self.follower.turn(Duration::ZERO, &call);
+    }
+
+    /// Tells the log how far this node is.
+    pub fn report(&mut self) {
+        self.follower.report_now();
+    }
+
+    /// Why this node follows the log no more; `None` while it does.
+    pub fn halted(&self) -> Option<String> {
+        self.in_flight.halted()
     }
 
     pub fn checkpoint(&mut self) {
@@ -205,10 +225,10 @@ impl Member {
         load(&self.store).place
     }
 
-    pub fn take_heard(&mut self) -> Vec<Answer> {
-        let mut heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = std::mem::take(&mut *heard);
-        for number in taken.iter().flat_map(|it| &it.submissions) {
+    pub fn take_heard(&mut self) -> News {
+        let taken = std::mem::take(&mut *self.heard.lock());
+        let answered = taken.answers.iter().flat_map(|it| &it.submissions);
+        for number in answered.chain(&taken.undecided) {
             assert!(
                 self.answered.insert(*number),
                 "submission {number} is answered twice"
@@ -251,7 +271,7 @@ impl Member {
 
 /// Marks a database that follows no log yet.
 fn mark(store: &Store) {
-    let membership = Membership {
+    let membership = ClusterMark {
         cluster: [1; 16],
         generation: 1,
     };

@@ -1,0 +1,182 @@
+//! A served node, as its service for other nodes and for commands sees it.
+
+use super::node::FORMAT_LEVEL;
+use ::cluster::departure::{Consent, Departures};
+use ::cluster::identity::{Etcd, Identity, Member};
+use ::cluster::log::{ClusterView, EtcdLog};
+use ::cluster::peer::{
+    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, RemoveRequest, Voter,
+};
+use ::cluster::voting::Voting;
+use directory::{Clock, Directory, SystemClock};
+use replica::commit_log::CommitLog;
+use std::io::PipeWriter;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Time for which records are kept for a node that copies the database.
+const HELD: Duration = Duration::from_secs(3_600);
+
+/// A node that is served.
+pub struct ServedNode {
+    pub identity: Arc<Identity>,
+    pub directory: Directory,
+    pub log: Arc<EtcdLog>,
+    pub voting: Arc<Voting>,
+    /// Told when the node has left.
+    pub left: Arc<Left>,
+}
+
+/// News that the node has left its cluster, or that nobody waits for that any more.
+#[derive(Default)]
+pub struct Left {
+    how: Mutex<Option<bool>>,
+    told: Condvar,
+}
+
+impl Left {
+    /// Waits; `true` if the node has left, `false` if it ends otherwise.
+    pub fn wait(&self) -> bool {
+        let how = self.how.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = self.told.wait_while(how, |it| it.is_none());
+        let told = told.unwrap_or_else(PoisonError::into_inner);
+        *told == Some(true)
+    }
+
+    /// Tells how it is, unless that was told before.
+    pub fn tell(&self, has_left: bool) {
+        let mut how = self.how.lock().unwrap_or_else(PoisonError::into_inner);
+        how.get_or_insert(has_left);
+        self.told.notify_all();
+    }
+}
+
+impl ServedNode {
+    fn departures(&self) -> Departures<'_> {
+        Departures {
+            identity: &self.identity,
+            log: &self.log,
+            voting: &self.voting,
+        }
+    }
+
+    fn log_status(&self, view: &ClusterView) -> LogStatus {
+        let known = self.voting.known();
+        let voters = known.members.into_iter().map(|it| Voter {
+            name: it.name,
+            url: it.client_url,
+            is_learner: it.is_learner,
+            answers: it.answers,
+        });
+        LogStatus {
+            floor: view.floor,
+            fill: view.database.map(|it| Fill {
+                used_bytes: it.used_bytes,
+                quota_bytes: it.quota_bytes,
+            }),
+            format_level: view.format_level,
+            format_max: FORMAT_LEVEL,
+            voters: voters.collect(),
+            waiting: known.waiting,
+        }
+    }
+}
+
+impl PeerNode for ServedNode {
+    fn status(&self) -> NodeStatus {
+        let membership = &self.identity.membership;
+        let view = self.log.members();
+        let own = view.members.iter().find(|it| it.id == membership.node);
+        let standing = own.and_then(|it| it.standing).unwrap_or_default();
+        let status = self.directory.status().ok();
+        let differing = self.log.differences();
+        let trouble = self.log.health().trouble.or_else(|| {
+            let first = differing.first()?;
+            Some(format!("nodes differ at position {}", first.position))
+        });
+        NodeStatus {
+            node: membership.node,
+            address: membership.address.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            generation: membership.generation,
+            head: view.head,
+            place: standing.place,
+            synced_place: standing.synced_place,
+            position: status.map_or(0, |it| it.position),
+            digest_position: standing.digest.0,
+            digest: format!("{:032x}", standing.digest.1),
+            record_time_us: standing.time_us,
+            clock_us: SystemClock.now_us(),
+            trouble,
+            members: self.members(),
+            log: self.log_status(&view),
+        }
+    }
+
+    fn members(&self) -> Vec<Member> {
+        let view = self.log.members();
+        let own = self.identity.membership.own();
+        let member = |it: &&::cluster::log::Member| {
+            Some(Member {
+                node: it.id,
+                address: it.about.address.parse().ok()?,
+            })
+        };
+        let present = view.present();
+        let mut members: Vec<Member> = present.iter().filter_map(member).collect();
+        // The log may not have told yet what it was told at the start.
+        if view.members.iter().all(|it| it.id != own.node) {
+            members.push(own);
+        }
+        members
+    }
+
+    fn etcd_urls(&self) -> Vec<String> {
+        match &self.identity.membership.etcd {
+            Etcd::Managed(_) => self.log.endpoints(),
+            Etcd::External(_) => Vec::new(),
+        }
+    }
+
+    fn remove(&self, request: &RemoveRequest) -> Result<(), String> {
+        let removed = self
+            .departures()
+            .remove(request.node, consent(request.lose_quorum));
+        removed.map_err(|it| it.to_string())?;
+        tracing::warn!(node = %request.node, "a node was removed from the cluster");
+        Ok(())
+    }
+
+    fn leave(&self, request: &LeaveRequest) -> Result<LeaveAnswer, String> {
+        let answer = self.departures().leave(consent(request.lose_quorum));
+        let answer = answer.map_err(|it| it.to_string())?;
+        if answer.left {
+            tracing::warn!("this node has left the cluster, and ends");
+            self.left.tell(true);
+        }
+        Ok(answer)
+    }
+
+    fn copy_bytes_max(&self) -> Result<u64, String> {
+        self.directory.bytes().map_err(|it| it.to_string())
+    }
+
+    fn write_copy(&self, output: PipeWriter) -> Result<(), String> {
+        // What this node has executed is in the copy: the records behind it are kept until the new
+        // node has them.
+        let own = self.identity.membership.node;
+        let place = self.status().synced_place;
+        let held = self.log.hold(own, place, HELD);
+        held.map_err(|it| it.to_string())?;
+        let copied = self.directory.copy_to(output.as_fd());
+        copied.map_err(|it| it.to_string())
+    }
+}
+
+fn consent(lose_quorum: bool) -> Consent {
+    match lose_quorum {
+        true => Consent::LoseQuorum,
+        false => Consent::KeepQuorum,
+    }
+}

@@ -1,0 +1,38 @@
+//! The etcd that a node of a cluster runs as its child, found and ended by process id.
+//!
+//! It outlives a killed node, so that whoever kills the node has to end it. Its standard input is
+//! the file `etcd/lock` in the node's folder, by which it is found.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// The process of the etcd that runs for the node in a folder; `None` if none does.
+pub fn process(node: &Path) -> Option<Pid> {
+    let lock = fs::metadata(node.join("etcd").join("lock")).ok()?;
+    let is_lock = |folder: &Path| {
+        let input = fs::metadata(folder.join("fd").join("0"));
+        input.is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()))
+    };
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let mut found = processes.filter(|it| is_lock(&it.path()));
+    let number = found.next()?.file_name().to_str()?.parse().ok()?;
+    Pid::from_raw(number)
+}
+
+/// Kills the etcd of the node in a folder, if one runs, and waits until it has ended.
+pub fn kill(node: &Path) {
+    let Some(pid) = process(node) else { return };
+    let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    // Behind the descriptor is the process that has this number now: it must still be the one.
+    if process(node) != Some(pid) {
+        return;
+    }
+    pidfd_send_signal(&descriptor, Signal::KILL).ok();
+    poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], None).ok();
+}
