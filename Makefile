@@ -8,12 +8,13 @@
 # `make bench-connections` measures thousands of connections beside few.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 # `make crashes MEMBERS=10000000` kills imports, index builds, compactions, backups and replacements.
+# `make cluster-faults ROUNDS=200` kills and halts processes of a cluster while clients read and write.
 # `make etcd` builds etcd, the log of a cluster, from its Go modules into target/etcd.
 # `make fuzz SECONDS=60` fuzzes every decoder for a minute; TARGETS="ldif name" only these.
 
 CARGO ?= cargo
 
-.PHONY: demo test one bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak crashes etcd fuzz docs clean
+.PHONY: demo test one bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak cluster-faults crashes etcd fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -63,6 +64,11 @@ soak:
 crashes:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/crashes $(if $(MEMBERS),--members $(MEMBERS)) $(ARGS)
+
+cluster-faults: etcd
+	$(CARGO) build --release --locked -p pando
+	PANDO_BIN=$(CURDIR)/target/release/pando PANDO_FAULT_ROUNDS=$(or $(ROUNDS),200) \
+	$(CARGO) test --release --locked -p pando-tests --test cluster faults -- --nocapture
 
 etcd:
 	tools/etcd/build

@@ -1,6 +1,7 @@
 //! Clusters of real processes, with real etcd.
 
 mod doors;
+mod faults;
 mod freshness;
 mod leaving;
 mod monitor;

@@ -4,6 +4,7 @@
 //! the file `etcd/lock` in the node's folder, by which it is found.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -23,16 +24,23 @@ pub fn process(node: &Path) -> Option<Pid> {
     Pid::from_raw(number)
 }
 
+/// Sends a signal to the etcd of the node in a folder, if one runs.
+pub fn signal(node: &Path, signal: Signal) {
+    if let Some(descriptor) = open(node) {
+        pidfd_send_signal(&descriptor, signal).ok();
+    }
+}
+
+fn open(node: &Path) -> Option<OwnedFd> {
+    let pid = process(node)?;
+    let descriptor = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    // Behind the descriptor is the process that has this number now: it must still be the one.
+    (process(node) == Some(pid)).then_some(descriptor)
+}
+
 /// Kills the etcd of the node in a folder, if one runs, and waits until it has ended.
 pub fn kill(node: &Path) {
-    let Some(pid) = process(node) else { return };
-    let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else {
-        return;
-    };
-    // Behind the descriptor is the process that has this number now: it must still be the one.
-    if process(node) != Some(pid) {
-        return;
-    }
+    let Some(descriptor) = open(node) else { return };
     pidfd_send_signal(&descriptor, Signal::KILL).ok();
     poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], None).ok();
 }

@@ -4,7 +4,6 @@
 use crate::account::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
 use crate::completion::Mailbox;
 use crate::context::{Context, Lent};
-use crate::cookie_key::CookieKey;
 use crate::directory_state::DirectoryState;
 use crate::feed::Listener;
 use crate::last_name::LastName;
@@ -15,6 +14,7 @@ use crate::session::{HeldWrite, Session};
 use crate::ticket::Pending;
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
+use spool::cookie::CookieKey;
 use state::catalog::Catalog;
 use state::stop::Stop;
 use state::write::{Change, Write};

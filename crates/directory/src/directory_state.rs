@@ -1,7 +1,6 @@
 //! State that all serving threads of a directory share.
 
 use crate::account::hashing::HashPool;
-use crate::cookie_key::CookieKey;
 use crate::feed::Feed;
 use crate::monitor::Monitor;
 use crate::places::Running;
@@ -12,6 +11,7 @@ use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::{Clock, Replica};
 use schema::Schema;
 use spool::Spools;
+use spool::cookie::CookieKey;
 use spool::list::Lists;
 use spool::memory::Budget;
 use state::catalog::Catalog;

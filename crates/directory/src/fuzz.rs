@@ -3,9 +3,9 @@
 
 pub use state::fuzz::{history_row, record};
 
-use crate::cookie_key::CookieKey;
 use crate::operation::follow::cookie;
 use crate::operation::follow::cookie::Held;
+use spool::cookie::CookieKey;
 use state::history::Moment;
 use state::rules::range::NumberRange;
 use state::time;

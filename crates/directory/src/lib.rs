@@ -18,7 +18,6 @@ mod call;
 mod completion;
 mod context;
 mod control;
-mod cookie_key;
 mod directory_state;
 mod dispatch;
 mod feed;

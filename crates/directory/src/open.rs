@@ -3,7 +3,6 @@
 use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
 use crate::completion::Mailbox;
-use crate::cookie_key::CookieKey;
 use crate::directory_state::{DirectoryState, limits};
 use crate::feed::Feed;
 use crate::monitor::{Front, Monitor, Shown};
@@ -13,6 +12,7 @@ use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::commit_log::CommitLog;
 use replica::{Observer, Opened, Status};
 use spool::Spools;
+use spool::cookie::CookieKey;
 use spool::list::Lists;
 use spool::memory::Budget;
 use state::meta::META_COOKIE_KEY;

@@ -75,7 +75,8 @@ impl<T> InFlight<T> {
         taken.map(|it| it.group)
     }
 
-    /// Takes the submissions of bundles that were handed over before `before` and have no place yet.
+    /// Takes the submissions of bundles that were handed over before `before` and have no place
+    /// yet.
     pub fn take_overdue(&self, before: Instant) -> Vec<Vec<Submission<T>>> {
         let mut bundles = self.lock();
         // Bundles are handed over in the order of their numbers.

@@ -1,10 +1,12 @@
 //! Memory and temporary files of long answers, within budgets: entries too large for the output
-//! buffer, sort keys, and sorted lists of which views and pages show parts.
+//! buffer, sort keys, and sorted lists of which views and pages show parts; and the signed cookies
+//! with which clients come back for the next part.
 //!
 //! Invariants:
 //! - a connection, and all of them together, take no more memory than their budget;
 //! - temporary files have no name, so that none is left behind.
 
+pub mod cookie;
 pub mod list;
 pub mod memory;
 mod spool;

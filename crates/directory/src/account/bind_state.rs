@@ -1,12 +1,12 @@
 //! State of the server and the connection that a bind needs.
 
 use crate::call::Call;
-use crate::cookie_key::CookieKey;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
 use policy::VerifiedCache;
 use policy::password::Scheme;
 use replica::Replica;
+use spool::cookie::CookieKey;
 
 /// State of the server and the connection that a bind needs.
 pub(crate) struct BindState<'d> {

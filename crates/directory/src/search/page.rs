@@ -1,10 +1,10 @@
 //! Simple paged results (RFC 2696): the start of a page, and the control at its end.
 
-use crate::cookie_key::{CookieKey, PagePosition};
 use crate::search::call::Query;
 use policy::Subject;
 use protocol::control::{PagedResults, SortRequest};
 use protocol::{OwnedControl, oid};
+use spool::cookie::{CookieKey, PagePosition};
 use state::stop::Stop;
 use std::borrow::Cow;
 use store::EntryId;

@@ -1,13 +1,13 @@
 //! The state of a search that has begun, apart from its sink.
 
 use crate::context::{Context, VisibleEntry};
-use crate::cookie_key::PagePosition;
 use crate::places::Permit;
 use crate::search::area::Source;
 use crate::search::criteria::Criteria;
 use crate::search::limits::{End, SearchLimits};
 use protocol::control::Position;
 use protocol::{MessageId, OwnedControl};
+use spool::cookie::PagePosition;
 use state::progress::Progress;
 use state::stop::Stop;
 use store::EntryId;

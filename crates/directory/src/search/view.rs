@@ -5,11 +5,11 @@
 //! made. The context id that clients return names the list, so that later windows show the same
 //! list.
 
-use crate::cookie_key::CookieKey;
 use crate::search::sort::key::Order;
 use protocol::control::{ViewTarget, VirtualListViewRequest, VirtualListViewResponse};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::Schema;
+use spool::cookie::CookieKey;
 use state::stop::Stop;
 use std::ops::Range;
 

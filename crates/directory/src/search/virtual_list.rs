@@ -3,7 +3,6 @@
 
 use crate::context::Context;
 use crate::control::{Controls, SearchControls};
-use crate::cookie_key::PagePosition;
 use crate::search::call::{Query, SearchCall};
 use crate::search::monitor::Node;
 use crate::search::page;
@@ -13,6 +12,7 @@ use crate::search::sort::outcome::{AskedOrder, Failure};
 use crate::search::view::{NoView, View};
 use protocol::OwnedControl;
 use protocol::control::PagedResults;
+use spool::cookie::PagePosition;
 use state::stop::Stop;
 use store::EntryId;
 

@@ -1,9 +1,9 @@
 //! Pages of a sorted search (RFC 2891 §3): the cookie holds the sort key of the last entry sent, so
 //! that the next page begins after it, whatever has changed in between.
 
-use crate::cookie_key::{CookieKey, SortedPosition};
 use crate::search::page;
 use protocol::control::PagedResults;
+use spool::cookie::{CookieKey, SortedPosition};
 use state::stop::Stop;
 
 /// The requested page.

@@ -11,7 +11,7 @@ use state::stop::Stop;
 
 /// The key that signs cookies; made once for a database.
 #[derive(Clone)]
-pub(crate) struct CookieKey([u8; 32]);
+pub struct CookieKey([u8; 32]);
 
 const VERSION: u8 = 1;
 /// Version byte of cookies of sorted searches and of context ids of views.
@@ -22,7 +22,7 @@ const TAG_BYTES: usize = 16;
 
 /// Position of a paged search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PagePosition {
+pub struct PagePosition {
     /// Index of the region being searched (there are several if aliases are dereferenced).
     pub region: u16,
     /// Id of the last candidate looked at.
@@ -35,7 +35,7 @@ pub(crate) struct PagePosition {
 
 /// Position of a paged and sorted search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct SortedPosition {
+pub struct SortedPosition {
     /// Sort key of the last entry sent.
     pub after: Box<[u8]>,
     /// Number of entries sent by all pages so far.
@@ -52,6 +52,7 @@ fn foreign<T>() -> Result<T, Stop> {
 }
 
 impl CookieKey {
+    /// The key of a database, as stored.
     pub fn from_bytes(bytes: [u8; 32]) -> CookieKey {
         CookieKey(bytes)
     }
@@ -137,9 +138,9 @@ impl CookieKey {
         is_ours.then_some(list)
     }
 
-    /// Appends the tag to a cookie. Public within the crate for the fuzz body, whose mutations
-    /// would otherwise never pass the tag.
-    pub(crate) fn sign(&self, mut body: Vec<u8>) -> Vec<u8> {
+    /// Appends the tag to a cookie. Public for the fuzz body, whose mutations would otherwise never
+    /// pass the tag.
+    pub fn sign(&self, mut body: Vec<u8>) -> Vec<u8> {
         let tag = blake3::keyed_hash(&self.0, &body);
         body.extend_from_slice(&tag.as_bytes()[..TAG_BYTES]);
         body
