@@ -44,9 +44,7 @@ mod worker;
 
 pub use completion::{Completion, Mailbox};
 pub use flow::Flow;
-pub use monitor::{
-    ClusterFacts, ClusterPart, Connections, Front, ListenerState, NodeFacts, SetLimits,
-};
+pub use monitor::{Connections, Front, ListenerState, SetLimits, Shown, ShownEntry};
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
 pub use options::{Connect, Options};

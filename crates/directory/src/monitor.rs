@@ -4,14 +4,14 @@
 //! Counting must not slow clients down: each serving thread and the writer count in memory of their
 //! own, and a reader adds the counters up.
 
-mod cluster;
 mod counters;
 mod front;
 mod searches;
 mod shape;
+mod shown;
 
-pub use cluster::{ClusterFacts, ClusterPart, NodeFacts};
 pub use front::{Connections, Front, ListenerState, SetLimits};
+pub use shown::{Shown, ShownEntry};
 
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
 pub(crate) use searches::{Costs, Searches};
@@ -27,7 +27,8 @@ pub(crate) struct Monitor {
     pub searches: Searches,
     workers: Mutex<Vec<Arc<Counters>>>,
     front: OnceLock<Arc<dyn Front>>,
-    cluster: OnceLock<Arc<dyn ClusterPart>>,
+    /// Entries of a part of the program that the directory does not know.
+    pub shown: OnceLock<Shown>,
 }
 
 impl Monitor {
@@ -37,7 +38,7 @@ impl Monitor {
             searches: Searches::default(),
             workers: Mutex::default(),
             front: OnceLock::new(),
-            cluster: OnceLock::new(),
+            shown: OnceLock::new(),
         }
     }
 
@@ -65,16 +66,6 @@ impl Monitor {
     /// The present connections; `None` without a listener.
     pub fn connections(&self) -> Option<Connections> {
         self.front.get().map(|it| it.connections())
-    }
-
-    /// Sets the node's part in a cluster. Only the first call counts.
-    pub fn set_cluster(&self, part: Arc<dyn ClusterPart>) {
-        let _ = self.cluster.set(part);
-    }
-
-    /// The state of the cluster; `None` for a node alone.
-    pub fn cluster(&self) -> Option<ClusterFacts> {
-        self.cluster.get().and_then(|it| it.facts())
     }
 
     /// The listener; `None` if there is none.

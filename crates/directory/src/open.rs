@@ -5,7 +5,7 @@ use crate::answer::Answering;
 use crate::completion::Mailbox;
 use crate::directory_state::{DirectoryState, limits};
 use crate::feed::Feed;
-use crate::monitor::{ClusterPart, Front, Monitor};
+use crate::monitor::{Front, Monitor, Shown};
 use crate::options::Options;
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
@@ -124,9 +124,10 @@ impl Directory {
         self.shared.monitor.set_front(front);
     }
 
-    /// Sets the node's part in a cluster for the monitor. Only the first call counts.
-    pub fn set_cluster(&self, part: Arc<dyn ClusterPart>) {
-        self.shared.monitor.set_cluster(part);
+    /// Sets the function that returns entries of another part of the program for the monitor. Only
+    /// the first call counts.
+    pub fn set_shown(&self, part: Shown) {
+        let _ = self.shared.monitor.shown.set(part);
     }
 
     /// Writes a copy of the newest state of the database, from the first byte to the last.

@@ -3,8 +3,6 @@
 //! Names and attributes are those of OpenLDAP's monitor where it has them; others are Pando's own
 //! (docs/reference/monitor.md).
 
-mod cluster;
-
 use crate::directory_state::DirectoryState;
 use crate::monitor::{Costs, Counters, OPERATIONS};
 use replica::Status;
@@ -47,8 +45,11 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
-    if let Some(facts) = shared.monitor.cluster() {
-        cluster::put(&mut tree, &facts);
+    for shown in shared.monitor.shown.get().into_iter().flat_map(|it| it()) {
+        tree.put(&below(&shown.name), "pandoMonitored", |entry| {
+            let mut values = shown.values.into_iter();
+            values.for_each(|(attribute, value)| entry.put(attribute, [value]));
+        });
     }
     Ok(tree.nodes)
 }

@@ -7,7 +7,7 @@ use ::cluster::log::{ClusterView, EtcdLog, Member};
 use ::cluster::overview::StateDigest;
 use ::cluster::quorum::{Home, Quorum};
 use ::cluster::voting::Voting;
-use directory::{ClusterFacts, ClusterPart, NodeFacts};
+use directory::ShownEntry;
 use replica::commit_log::CommitLog;
 use std::sync::{Arc, Weak};
 
@@ -18,37 +18,57 @@ pub struct Part {
     pub voting: Weak<Voting>,
 }
 
-impl ClusterPart for Part {
-    fn facts(&self) -> Option<ClusterFacts> {
-        let (log, voting) = (self.log.upgrade()?, self.voting.upgrade()?);
+impl Part {
+    /// The entries, superiors first; none while the node ends.
+    pub fn entries(&self) -> Vec<ShownEntry> {
+        let (Some(log), Some(voting)) = (self.log.upgrade(), self.voting.upgrade()) else {
+            return Vec::new();
+        };
         let view = log.members();
         let members = voting.known().members;
-        let quorum = Quorum::of_members(&members);
-        let present = view.present();
-        let home = match &self.identity.membership.etcd {
-            Etcd::Managed(_) => Home::Nodes(present.len()),
+        let mut cluster = self.cluster(&view, &members);
+        if let Some(trouble) = log.health().trouble {
+            cluster.values.push(("pandoClusterTrouble", trouble));
+        }
+        let mut entries = vec![cluster];
+        entries.extend(nodes(&view, &members));
+        entries
+    }
+
+    /// The entry of the cluster; `members` are those of etcd.
+    fn cluster(&self, view: &ClusterView, members: &[Seen]) -> ShownEntry {
+        let membership = &self.identity.membership;
+        let quorum = Quorum::of_members(members);
+        let home = match &membership.etcd {
+            Etcd::Managed(_) => Home::Nodes(view.present().len()),
             Etcd::External(_) => Home::Operator,
         };
-        Some(ClusterFacts {
-            id: self.identity.membership.cluster.to_string(),
-            generation: self.identity.membership.generation,
-            head: view.head,
-            floor: view.floor,
-            used_bytes: view.database.map(|it| it.used_bytes),
-            quota_bytes: view.database.map(|it| it.quota_bytes),
-            format_level: view.format_level,
-            voters: quorum.voters as u64,
-            voters_answering: quorum.answering as u64,
-            quorum: quorum.needed() as u64,
-            outlook: quorum.outlook(home),
-            trouble: log.health().trouble,
-            nodes: nodes(&view, &present, &members),
-        })
+        let mut values = vec![
+            ("pandoCluster", membership.cluster.to_string()),
+            ("pandoClusterGeneration", membership.generation.to_string()),
+            ("pandoClusterHead", view.head.to_string()),
+            ("pandoClusterFloor", view.floor.to_string()),
+            ("pandoClusterVoters", quorum.voters.to_string()),
+            ("pandoClusterVotersAnswering", quorum.answering.to_string()),
+            ("pandoClusterQuorum", quorum.needed().to_string()),
+            ("pandoClusterOutlook", quorum.outlook(home)),
+        ];
+        if let Some(database) = view.database {
+            values.push(("pandoClusterBytes", database.used_bytes.to_string()));
+            values.push(("pandoClusterBytesMax", database.quota_bytes.to_string()));
+        }
+        let level = view.format_level.map(|it| it.to_string());
+        values.extend(level.map(|it| ("pandoClusterFormatLevel", it)));
+        ShownEntry {
+            name: "cn=Cluster".to_owned(),
+            values,
+        }
     }
 }
 
-/// The nodes as they have reported; `members` are those of etcd.
-fn nodes(view: &ClusterView, present: &[&Member], members: &[Seen]) -> Vec<NodeFacts> {
+/// An entry for each node, in the order of joining; `members` are those of etcd.
+fn nodes(view: &ClusterView, members: &[Seen]) -> Vec<ShownEntry> {
+    let present = view.present();
     let digest = |it: &&Member| {
         let (position, digest) = it.standing.unwrap_or_default().digest;
         (position, format!("{digest:032x}"))
@@ -61,20 +81,26 @@ fn nodes(view: &ClusterView, present: &[&Member], members: &[Seen]) -> Vec<NodeF
             digest,
         })
         .collect();
-    let facts = present.iter().zip(&digests).map(|(it, digest)| {
+    let entries = present.iter().zip(&digests).map(|(it, digest)| {
         let standing = it.standing.unwrap_or_default();
-        NodeFacts {
-            id: it.id.to_string(),
-            address: it.about.address.clone(),
-            position: standing.position,
-            lag: view.head.saturating_sub(standing.place),
-            equality: digest.equality(&digests).to_string(),
-            vote: vote(it, members).to_owned(),
-            seen_s: it.since_report.map(|it| it.as_secs()),
-            clock_offset_us: it.clock_offset_us,
+        let lag = view.head.saturating_sub(standing.place);
+        let mut values = vec![
+            ("pandoNodeAddress", it.about.address.clone()),
+            ("pandoNodePosition", standing.position.to_string()),
+            ("pandoNodeLag", lag.to_string()),
+            ("pandoNodeEquality", digest.equality(&digests).to_string()),
+            ("pandoNodeVote", vote(it, members).to_owned()),
+        ];
+        let seen_s = it.since_report.map(|it| it.as_secs().to_string());
+        values.extend(seen_s.map(|it| ("pandoNodeSeen", it)));
+        let offset = it.clock_offset_us.map(|it| it.to_string());
+        values.extend(offset.map(|it| ("pandoNodeClockOffset", it)));
+        ShownEntry {
+            name: format!("cn={},cn=Cluster", it.id),
+            values,
         }
     });
-    facts.collect()
+    entries.collect()
 }
 
 /// A node's vote on the order of writes, in one word.

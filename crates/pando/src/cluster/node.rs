@@ -99,11 +99,12 @@ impl Joined {
         let log = self.log.get().expect("the directory has connected");
         let voting = Voting::start(Arc::clone(&self.identity), Arc::clone(log), self.etcd);
         let voting = Arc::new(voting.map_err(Problem::failed)?);
-        directory.set_cluster(Arc::new(Part {
+        let part = Part {
             identity: Arc::clone(&self.identity),
             log: Arc::downgrade(log),
             voting: Arc::downgrade(&voting),
-        }));
+        };
+        directory.set_shown(Box::new(move || part.entries()));
         let left = Arc::default();
         let node = Arc::new(ServedNode {
             identity: Arc::clone(&self.identity),
