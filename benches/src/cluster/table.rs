@@ -82,25 +82,25 @@ impl Against<'_> {
         // slapd that never became equal has no converged rate.
         let theirs = self.slapd.filter(|it| it.converged() > 0.0);
         let converged = theirs.map(|it| own.converged() / it.converged());
-        let never = self.slapd.is_some() && theirs.is_none();
         let (mut must, mut reached) = (Vec::new(), own.converged() > 0.0);
         if goal.accepted > 0.0 {
             must.push(format!("accepted {} x", goal.accepted));
-            reached &= accepted.is_some_and(|it| it >= goal.accepted);
+            reached &= accepted.is_none_or(|it| it >= goal.accepted);
         }
         if goal.converged > 0.0 {
             must.push(format!("converged {} x", goal.converged));
-            reached &= never || converged.is_some_and(|it| it >= goal.converged);
+            reached &= converged.is_none_or(|it| it >= goal.converged);
         }
         if goal.rate > 0.0 {
             must.push(format!("{}/s", goal.rate));
             reached &= own.converged() >= goal.rate;
         }
         let ratio = |it: Option<f64>| it.map_or("-".to_owned(), |it| format!("{it:.1}"));
+        // Ratios alone say nothing without slapd beside them.
         let reached = match (reached, self.slapd.is_some() || goal.rate > 0.0) {
-            (true, _) => "yes",
+            (true, true) => "yes",
             (false, true) => "no",
-            (false, false) => "-",
+            (_, false) => "-",
         };
         let (accepted, converged) = (ratio(accepted), ratio(converged));
         format!("{accepted} | {converged} | {} | {reached}", must.join(", "))
