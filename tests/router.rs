@@ -74,7 +74,7 @@ fn transfer(one: &mut TcpStream, other: &mut TcpStream, bytes: usize) -> Duratio
 
 #[test]
 fn a_delay_counts_in_each_direction() {
-    let mut network = Network::new(&["a", "b"]);
+    let network = Network::new(&["a", "b"]);
     let [mut one, mut other] = connect(&network);
     let without = (0..10).map(|_| round_trip(&mut one, &mut other)).min();
     assert!(without < Some(Duration::from_millis(40)), "{without:?}");
@@ -93,7 +93,7 @@ fn a_delay_counts_in_each_direction() {
 
 #[test]
 fn a_cut_of_one_direction_stops_it_alone_and_heals() {
-    let mut network = Network::new(&["a", "b", "c"]);
+    let network = Network::new(&["a", "b", "c"]);
     let [a, b, c] = ["a", "b", "c"].map(|site| socket(&network, site));
     passes(&a, &b);
     let [mut one, mut other] = connect(&network);
@@ -118,7 +118,7 @@ fn a_cut_of_one_direction_stops_it_alone_and_heals() {
 
 #[test]
 fn a_cut_stops_what_is_on_its_way() {
-    let mut network = Network::new(&["a", "b"]);
+    let network = Network::new(&["a", "b"]);
     let [a, b] = ["a", "b"].map(|site| socket(&network, site));
     let delay = Duration::from_secs(2);
     network.set("a", "b", Link::delayed(delay));
@@ -131,7 +131,7 @@ fn a_cut_stops_what_is_on_its_way() {
 
 #[test]
 fn lost_packets_are_sent_again() {
-    let mut network = Network::with_packets(&["a", "b"], 1_500);
+    let network = Network::with_packets(&["a", "b"], 1_500);
     let [mut one, mut other] = connect(&network);
     let link = Link {
         loss: 0.01,
@@ -145,7 +145,7 @@ fn lost_packets_are_sent_again() {
 
 #[test]
 fn a_rate_holds_transfers_back() {
-    let mut network = Network::with_packets(&["a", "b"], 1_500);
+    let network = Network::with_packets(&["a", "b"], 1_500);
     let [mut one, mut other] = connect(&network);
     let link = Link {
         bytes_per_s: Some(1_000_000),

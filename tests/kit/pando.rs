@@ -4,13 +4,15 @@
 //! connections; with port 0, that line gives the real port.
 
 use std::ffi::{OsStr, OsString};
-use std::net::SocketAddr;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 pub use crate::program::program;
 
 use crate::process::Running;
+use crate::router::Network;
 use crate::tools::{self, Answer, Tools};
 use crate::{ADMIN, Client, Disk, Folder, PASSWORD, SUFFIX, etcd};
 
@@ -21,6 +23,8 @@ pub struct Pando {
     node: PathBuf,
     /// Words before every command, to run it in another place.
     prefix: Vec<String>,
+    /// Address of the place, at which the node listens.
+    host: IpAddr,
     running: Option<Running>,
     address: Option<SocketAddr>,
 }
@@ -33,68 +37,84 @@ impl Pando {
 
     /// Makes a node by `pando init` with these arguments in a given folder.
     pub fn init_in(folder: Folder, args: &[&str]) -> Self {
-        let node = folder.join("node");
-        let pando = Pando {
-            folder,
-            node,
-            prefix: Vec::new(),
-            running: None,
-            address: None,
-        };
+        let pando = Self::unmade(folder);
         pando.run_on_node(&["init"], args).expect(0);
+        pando
+    }
+
+    /// Makes a node with only its base entry at a site of a network, at whose address it listens.
+    pub fn init_at(network: &Network, site: &str) -> Self {
+        let pando = Self::unmade(Folder::new()).at(network, site).initialised();
+        pando.trust_network();
         pando
     }
 
     /// Makes a node that joins a cluster by a line of `pando cluster token`, at this address.
     pub fn join(line: &str, address: &str) -> Self {
-        let folder = Folder::new();
-        let node = folder.join("node");
-        let pando = Pando {
-            node,
-            folder,
-            prefix: Vec::new(),
-            running: None,
-            address: None,
-        };
-        let words = line.trim().trim_start_matches("pando cluster join DIR ");
-        let mut args: Vec<&str> = words.split(' ').collect();
-        args.extend(["--address", address]);
-        pando.run_on_node(&["cluster", "join"], &args).expect(0);
+        Self::unmade(Folder::new()).joined(line, address)
+    }
+
+    /// Makes a node at a site of a network that joins a cluster by a line of `pando cluster token`.
+    /// The other nodes reach it at this port of the site.
+    pub fn join_at(network: &Network, site: &str, port: u16, line: &str) -> Self {
+        let address = format!("{}:{port}", network.address(site));
+        let pando = Self::unmade(Folder::new()).at(network, site);
+        let pando = pando.joined(line, &address);
+        pando.trust_network();
         pando
     }
 
     /// Makes a node with only its base entry, whose commands run under this umask.
     pub fn init_under(umask: &str) -> Self {
-        let folder = Folder::new();
-        let node = folder.join("node");
         let script = format!("umask {umask}; exec \"$0\" \"$@\"");
-        let pando = Pando {
-            folder,
-            node,
-            prefix: vec!["sh".to_owned(), "-c".to_owned(), script],
-            running: None,
-            address: None,
-        };
-        pando
-            .run_on_node(&["init"], &["--suffix", SUFFIX])
-            .expect(0);
-        pando
+        let mut pando = Self::unmade(Folder::new());
+        pando.prefix = vec!["sh".to_owned(), "-c".to_owned(), script];
+        pando.initialised()
     }
 
     /// Makes a node with only its base entry on a small disk.
     pub fn init_on(disk: &Disk) -> Self {
-        let (node, prefix) = (disk.path().join("node"), disk.prefix());
-        let pando = Pando {
-            folder: Folder::new(),
-            node,
-            prefix,
+        let mut pando = Self::unmade(Folder::new());
+        (pando.node, pando.prefix) = (disk.path().join("node"), disk.prefix());
+        pando.initialised()
+    }
+
+    /// A node that no command has made yet.
+    fn unmade(folder: Folder) -> Self {
+        Pando {
+            node: folder.join("node"),
+            folder,
+            prefix: Vec::new(),
+            host: Ipv4Addr::LOCALHOST.into(),
             running: None,
             address: None,
-        };
-        pando
-            .run_on_node(&["init"], &["--suffix", SUFFIX])
-            .expect(0);
-        pando
+        }
+    }
+
+    /// Moves a node that is not made yet to a site.
+    fn at(mut self, network: &Network, site: &str) -> Self {
+        self.prefix = network.prefix(site);
+        self.host = network.address(site).into();
+        self
+    }
+
+    /// Lets the node take passwords from other sites without TLS.
+    fn trust_network(&self) {
+        let settings = "allow_cleartext_binds = true\n";
+        fs::write(self.node.join("pando.toml"), settings).expect("our own folder");
+    }
+
+    fn initialised(self) -> Self {
+        self.run_on_node(&["init"], &["--suffix", SUFFIX]).expect(0);
+        self
+    }
+
+    fn joined(self, line: &str, address: &str) -> Self {
+        let words = line.trim().trim_start_matches("pando cluster join DIR ");
+        let mut args: Vec<&str> = words.split(' ').collect();
+        args.extend(["--address", address]);
+        self.run_on_node(&["cluster", "join"], &args).expect(0);
+        self
     }
 
     /// Makes a node with only its base entry, and serves it.
@@ -138,14 +158,15 @@ impl Pando {
         self.run(&all)
     }
 
-    /// Serves the node on a free port of 127.0.0.1.
+    /// Serves the node on a free port of 127.0.0.1, or of its site.
     pub fn serve(&mut self) {
-        self.serve_with(&["--listen", "ldap://127.0.0.1:0"], &[]);
+        self.serve_in(&[]);
     }
 
     /// Like [`Pando::serve`], with variables in the environment of the process.
     pub fn serve_in(&mut self, environment: &[(&str, &Path)]) {
-        self.serve_with(&["--listen", "ldap://127.0.0.1:0"], environment);
+        let url = format!("ldap://{}:0", self.host);
+        self.serve_with(&["--listen", &url], environment);
     }
 
     /// Serves the node at the addresses in its `pando.toml`, `ldap://127.0.0.1:0` among others.

@@ -16,6 +16,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 pub use control::Link;
 
@@ -34,7 +35,7 @@ pub struct Network {
     router: Router,
     spaces: Vec<Space>,
     names: Vec<String>,
-    rules: Rules,
+    rules: Mutex<Rules>,
     folder: Folder,
 }
 
@@ -61,7 +62,7 @@ impl Network {
             router,
             spaces,
             names,
-            rules,
+            rules: Mutex::new(rules),
             folder,
         }
     }
@@ -73,22 +74,30 @@ impl Network {
 
     /// A command that runs `program` at a site; its process is that of `program`.
     pub fn command(&self, site: &str, program: impl AsRef<Path>) -> Command {
-        self.spaces[self.number(site)].command(program.as_ref())
+        let words = self.prefix(site);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(program.as_ref());
+        command
+    }
+
+    /// Words before a command that run it at a site; its process is that of the command.
+    pub fn prefix(&self, site: &str) -> Vec<String> {
+        self.spaces[self.number(site)].prefix()
     }
 
     /// Runs `body` at a site and returns its answer. Sockets that it makes stay at that site, also
-    /// when they are used elsewhere.
+    /// when they are used elsewhere; processes and threads that it starts run there.
     pub fn at<T: Send>(&self, site: &str, body: impl FnOnce() -> T + Send) -> T {
         self.spaces[self.number(site)].within(body)
     }
 
     /// Sets what packets from one site to another meet; the other direction stays as it is. Packets
     /// that are sent after the return meet it.
-    pub fn set(&mut self, from: &str, to: &str, link: Link) {
+    pub fn set(&self, from: &str, to: &str, link: Link) {
         let (from, to) = (self.number(from), self.number(to));
-        self.rules
-            .set(self.names[from].clone(), self.names[to].clone(), link);
-        let text = self.rules.to_string();
+        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.set(self.names[from].clone(), self.names[to].clone(), link);
+        let text = rules.to_string();
         // In one step: the router may read at any time.
         let new = self.folder.write("links.new", &text);
         fs::rename(&new, self.control()).expect("the folder of the test can be written");
@@ -96,17 +105,17 @@ impl Network {
     }
 
     /// Sets both directions between two sites.
-    pub fn set_both(&mut self, one: &str, other: &str, link: Link) {
+    pub fn set_both(&self, one: &str, other: &str, link: Link) {
         self.set(one, other, link);
         self.set(other, one, link);
     }
 
     /// Sets all directions between all sites.
-    pub fn set_all(&mut self, link: Link) {
-        for from in self.names.clone() {
-            for to in self.names.clone() {
+    pub fn set_all(&self, link: Link) {
+        for from in &self.names {
+            for to in &self.names {
                 if from != to {
-                    self.set(&from, &to, link);
+                    self.set(from, to, link);
                 }
             }
         }

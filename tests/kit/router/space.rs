@@ -84,10 +84,11 @@ impl Space {
             .unwrap_or_else(|error| panic!("cannot enter {}: {error}", path.display()));
     }
 
-    pub(super) fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.name]).arg(program);
-        command
+    /// Words before a command that run it in the namespace.
+    pub(super) fn prefix(&self) -> Vec<String> {
+        ["ip", "netns", "exec", &self.name]
+            .map(str::to_owned)
+            .to_vec()
     }
 }
 
