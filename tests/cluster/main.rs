@@ -8,4 +8,5 @@ mod leaving;
 mod monitor;
 mod nodes;
 mod voters;
+mod wanderers;
 mod writes;
