@@ -10,7 +10,8 @@
 # makes it short.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 # `make crashes MEMBERS=10000000` kills imports, index builds, compactions, backups and replacements.
-# `make cluster-faults ROUNDS=200` kills and halts processes of a cluster while clients read and write.
+# `make cluster-faults ROUNDS=200` kills and halts processes of a cluster while clients read and write,
+# then cuts, slows down and heals the links between its sites, as root.
 # `make etcd` builds etcd, the log of a cluster, from its Go modules into target/etcd.
 # `make fuzz SECONDS=60` fuzzes every decoder for a minute; TARGETS="ldif name" only these.
 
@@ -75,7 +76,8 @@ crashes:
 cluster-faults: etcd
 	$(CARGO) build --release --locked -p pando
 	PANDO_BIN=$(CURDIR)/target/release/pando PANDO_FAULT_ROUNDS=$(or $(ROUNDS),200) \
-	$(CARGO) test --release --locked -p pando-tests --test cluster faults -- --nocapture
+	$(CARGO) test --release --locked -p pando-tests --test cluster -- faults partitions \
+	--test-threads 1 --nocapture
 
 etcd:
 	tools/etcd/build

@@ -7,6 +7,7 @@ mod freshness;
 mod leaving;
 mod monitor;
 mod nodes;
+mod partitions;
 mod voters;
 mod wanderers;
 mod writes;
