@@ -47,7 +47,7 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_searches(&mut tree, shared, &status);
     for shown in shared.monitor.shown.get().into_iter().flat_map(|it| it()) {
         tree.put(&below(&shown.name), "pandoMonitored", |entry| {
-            let mut values = shown.values.into_iter();
+            let values = shown.values.into_iter();
             values.for_each(|(attribute, value)| entry.put(attribute, [value]));
         });
     }
