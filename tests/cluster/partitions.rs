@@ -10,9 +10,9 @@ mod fault;
 use crate::nodes::{add_when_possible, await_voters};
 use crate::wanderers::{conclude, rounds, wander};
 use fault::{Fault, SITES, Struck};
-use kit::Pando;
 use kit::random::Random;
 use kit::router::Network;
+use kit::{Pando, etcd};
 use std::time::{Duration, Instant};
 
 /// Rounds of a run of all tests.
@@ -39,7 +39,10 @@ fn sites_that_were_cut_off_go_on_together() {
                     faults = Fault::shuffled(random);
                 }
                 let fault = faults.pop().expect("some are left");
-                suffer(&network, nodes, fault.strike(random, nodes), round);
+                let leader = nodes.iter().position(|it| etcd::leads(&it.node()));
+                let struck = fault.strike(random, leader);
+                eprintln!("round {round}: {struck:?}, etcd is led by {leader:?}");
+                suffer(&network, nodes, struck, round);
             }
         });
         conclude(&mut nodes, &history);
@@ -66,7 +69,6 @@ fn cluster(network: &Network) -> Vec<Pando> {
 
 /// One fault, and the time until every node takes writes again.
 fn suffer(network: &Network, nodes: &[Pando], struck: Struck, round: u64) {
-    eprintln!("round {round}: {struck:?}");
     let begun = Instant::now();
     struck.last(network, nodes, |during| {
         for number in during {

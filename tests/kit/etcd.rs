@@ -34,9 +34,9 @@ pub fn signal(node: &Path, signal: Signal) {
 /// Whether the etcd of the node in a folder leads, by what it logged last about its role.
 pub fn leads(node: &Path) -> bool {
     let log = fs::read_to_string(node.join("etcd").join("etcd.log")).unwrap_or_default();
-    let roles = log.lines().rev();
-    let last = roles.filter_map(|line| line.split_once(" became ")).next();
-    last.is_some_and(|(_, role)| role.starts_with("leader "))
+    let mut roles = log.lines().rev().filter(|it| it.contains(" at term "));
+    let role = roles.find_map(|it| it.split_once(" became "));
+    role.is_some_and(|(_, role)| role.starts_with("leader "))
 }
 
 fn open(node: &Path) -> Option<OwnedFd> {

@@ -13,6 +13,11 @@ pub const SITES: [&str; 3] = ["a", "b", "c"];
 const PAIRS: [[usize; 2]; 3] = [[0, 1], [1, 2], [2, 0]];
 /// Share of packets that a bad link loses.
 const LOSS: f64 = 0.01;
+/// Milliseconds of most faults at most.
+const SHORT_MS: u64 = 5_000;
+/// Milliseconds of some faults at most: longer than nodes hold a write back before they refuse it,
+/// and than the patience of clients.
+const LONG_MS: u64 = 20_000;
 
 /// Kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +66,6 @@ pub struct Struck {
     fault: Fault,
     /// Number of the site that suffers, of those that one does.
     victim: usize,
-    /// Number of the site with etcd's leader, as far as its logs tell.
-    leader: Option<usize>,
     /// How long it lasts at least.
     time: Duration,
     /// How long a site is cut off, and then back, when it flaps.
@@ -82,20 +85,22 @@ impl Fault {
     }
 
     /// Decides whom the fault strikes, and how hard.
-    pub fn strike(self, random: &mut Random, nodes: &[Pando]) -> Struck {
+    pub fn strike(self, random: &mut Random, leader: Option<usize>) -> Struck {
         let any = random.below(SITES.len() as u64) as usize;
-        let leader = nodes.iter().position(|it| etcd::leads(&it.node()));
         let victim = match (self, leader) {
             (Fault::CutLeader, Some(leader)) => leader,
             (Fault::CutFollower, Some(leader)) if leader == any => (any + 1) % SITES.len(),
             _ => any,
         };
+        let longest = match random.below(8) {
+            0 => LONG_MS,
+            _ => SHORT_MS,
+        };
         let mut milliseconds = |from, to| Duration::from_millis(from + random.below(to - from));
         Struck {
             fault: self,
             victim,
-            leader,
-            time: milliseconds(500, 5_000),
+            time: milliseconds(longest / 10, longest),
             beat: milliseconds(100, 600),
             delay: milliseconds(40, 151),
         }
