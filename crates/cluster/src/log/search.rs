@@ -1,12 +1,12 @@
 //! Looking for a member of etcd that works: all are asked, the nearest first and the others soon
-//! after, and the first good answer wins.
+//! after, and the first good answer wins. Members that refuse are asked again while others hang.
 
 use super::pool::{Backoff, Connected, Opening};
 use super::probe::{self, Refusal};
 use super::state::{Reason, Shared};
 use etcd_client::Client;
 use replica::commit_log::LogFailure;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -20,6 +20,8 @@ const GIVEN_UP: Duration = Duration::from_secs(30);
 
 /// Time by which each member is asked later than the one before it.
 const HEAD_START: Duration = Duration::from_millis(100);
+/// Time after which a member that refused is asked again, as long as others have not answered.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// Keeps a member connected as long as the log is open.
 pub(super) async fn keep(shared: &Arc<Shared>) {
@@ -67,13 +69,15 @@ async fn nearer(shared: &Arc<Shared>, url: &str, given_up: &HashMap<String, Inst
 struct Answer {
     url: String,
     answer: Result<Client, Refusal>,
+    /// It is the first one of this member in a search.
+    is_first: bool,
 }
 
 /// Why no member works.
 #[derive(Default)]
 struct Refusals {
-    /// A sentence for each.
-    texts: Vec<String>,
+    /// A sentence for each, by its URL.
+    texts: BTreeMap<String, String>,
     /// A member whose program is too old.
     old: Option<Opening>,
     /// Failures of members that hold something else.
@@ -95,7 +99,8 @@ async fn search(shared: &Arc<Shared>) -> Option<Connected> {
             pool.opening.send_replace(Opening::Tried);
             return None;
         }
-        let texts = refusals.texts.join("; ");
+        let texts = refusals.texts.into_values().collect::<Vec<String>>();
+        let texts = texts.join("; ");
         let text = format!("etcd cannot be reached: {texts}");
         shared.set(Reason::Unreachable, Some(text));
         decide(&pool.opening, refusals.old.unwrap_or(Opening::Tried));
@@ -114,45 +119,66 @@ fn decide(opening: &watch::Sender<Opening>, how: Opening) {
     });
 }
 
-/// Asks all members at nearly the same time.
+/// Asks all members at nearly the same time, until one works or each has refused.
 async fn ask_all(shared: &Arc<Shared>) -> Result<Connected, Refusals> {
     let pool = &shared.pool;
     let mut asking = JoinSet::new();
+    let mut silent: usize = 0;
     for (url, head_start) in pool.order().into_iter().zip(0..) {
-        let shared = shared.clone();
-        asking.spawn(async move {
-            tokio::time::sleep(HEAD_START * head_start).await;
-            let answer = probe::probe(&shared, &url).await;
-            Answer { url, answer }
-        });
+        asking.spawn(ask(shared.clone(), url, HEAD_START * head_start, true));
+        silent += 1;
     }
     let mut refusals = Refusals::default();
     while let Some(answer) = asking.join_next().await {
         // Its panic was printed, and the others may work.
-        let Ok(Answer { url, answer }) = answer else {
+        let Ok(answer) = answer else {
+            silent = silent.saturating_sub(1);
             continue;
         };
-        match answer {
+        silent = silent.saturating_sub(usize::from(answer.is_first));
+        let url = answer.url;
+        match answer.answer {
             Ok(client) => return Ok(pool.connection(url, client)),
-            Err(refusal) => refusals.add(&url, refusal),
+            Err(refusal) => {
+                // While etcd elects a leader, a moment later is enough, but one that hangs takes
+                // seconds.
+                if silent > 0 && matches!(refusal, Refusal::Trouble(_)) {
+                    asking.spawn(ask(shared.clone(), url.clone(), AGAIN, false));
+                }
+                refusals.add(&url, refusal);
+            }
         }
     }
     Err(refusals)
+}
+
+/// Asks a member after a pause.
+async fn ask(shared: Arc<Shared>, url: String, pause: Duration, is_first: bool) -> Answer {
+    tokio::time::sleep(pause).await;
+    let answer = probe::probe(&shared, &url).await;
+    Answer {
+        url,
+        answer,
+        is_first,
+    }
 }
 
 impl Refusals {
     /// Adds what a member said.
     fn add(&mut self, url: &str, refusal: Refusal) {
         match refusal {
-            Refusal::Trouble(trouble) => self.texts.push(format!("{url}: {trouble}")),
+            Refusal::Trouble(trouble) => {
+                let text = format!("{url}: {trouble}");
+                self.texts.insert(url.to_owned(), text);
+            }
             Refusal::Old(found) => {
                 let text = format!("{url} runs etcd {found}, older than 3.6");
-                self.texts.push(text);
+                self.texts.insert(url.to_owned(), text);
                 let endpoint = url.to_owned();
                 self.old = Some(Opening::Old { endpoint, found });
             }
             Refusal::Failure(failure) => {
-                self.texts.push(failure.to_string());
+                self.texts.insert(url.to_owned(), failure.to_string());
                 self.failures.push(failure);
             }
         }

@@ -5,7 +5,7 @@ use crate::node::{Node, begin, settings};
 use crate::proxy::Proxy;
 use cluster::log::{EtcdLog, EtcdLogSettings};
 use replica::commit_log::CommitLog;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Settings of a node that reaches etcd by a proxy alone.
 fn through(etcd: &Etcd, proxy: &Proxy, node: u8) -> EtcdLogSettings {
@@ -212,4 +212,33 @@ fn settings_that_cannot_work_are_named() {
         let failure = EtcdLog::open(settings).err().unwrap().to_string();
         assert!(failure.contains(named), "{failure}");
     }
+}
+
+#[test]
+fn a_member_that_hangs_does_not_hold_up_one_that_comes_back() {
+    let etcd = Etcd::start(&[]);
+    begin(&etcd);
+    let [hangs, returns] = [0, 1].map(|_| Proxy::before(etcd.port()));
+    let attempt_timeout = Duration::from_secs(4);
+    let mut node = Node::open(EtcdLogSettings {
+        endpoints: vec![hangs.url(), returns.url()],
+        attempt_timeout,
+        ..settings(&etcd, 1)
+    });
+    node.submit("before");
+    node.read_records(1);
+    hangs.set_mute(true);
+    returns.set_closed(true);
+    // Only connections that are ended are made anew.
+    hangs.set_closed(true);
+    let asked = hangs.asked();
+    hangs.set_closed(false);
+    // It is asked later than the other one, which has refused by now.
+    wait_for("a question", || (hangs.asked() > asked).then_some(()));
+    returns.set_closed(false);
+    let begun = Instant::now();
+    node.submit("after");
+    node.read_records(2);
+    // The member that hangs has three times as long as an attempt.
+    assert!(begun.elapsed() < attempt_timeout * 2);
 }
