@@ -7,5 +7,6 @@ mod freshness;
 mod leaving;
 mod monitor;
 mod nodes;
+mod recovery;
 mod voters;
 mod writes;

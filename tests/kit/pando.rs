@@ -63,6 +63,22 @@ impl Pando {
         pando
     }
 
+    /// Makes a node from a backup.
+    pub fn restore(backup: &str) -> Self {
+        let folder = Folder::new();
+        let node = folder.join("node");
+        let pando = Pando {
+            folder,
+            node,
+            prefix: Vec::new(),
+            running: None,
+            address: None,
+        };
+        let node = pando.node().to_string_lossy().into_owned();
+        pando.run(&["restore", backup, &node]).expect(0);
+        pando
+    }
+
     /// Makes a node with only its base entry, whose commands run under this umask.
     pub fn init_under(umask: &str) -> Self {
         let folder = Folder::new();

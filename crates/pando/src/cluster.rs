@@ -6,6 +6,7 @@ mod folder;
 mod join;
 mod mark;
 mod node;
+mod recover;
 mod served;
 mod status;
 
@@ -31,6 +32,7 @@ pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
         ClusterAction::Status(it) => status::status(it),
         ClusterAction::Leave(it) => departure::leave(it),
         ClusterAction::Remove(it) => departure::remove(it),
+        ClusterAction::Recover(it) => recover::recover(it),
     }
 }
 

@@ -99,6 +99,16 @@ impl Membership {
         })
     }
 
+    /// Identifier of the log that the node follows: another one in each generation, so that a new
+    /// log can be kept where the former one was.
+    pub fn log(&self) -> [u8; 16] {
+        let ClusterId(mut log) = self.cluster;
+        let generation = (self.generation - 1).to_be_bytes();
+        let tail = log.iter_mut().skip(8);
+        tail.zip(generation).for_each(|(byte, it)| *byte ^= it);
+        log
+    }
+
     /// This node as a member.
     pub fn own(&self) -> Member {
         Member {

@@ -10,6 +10,7 @@ use ::cluster::etcd::{
 use ::cluster::identity::{Etcd, Identity, ManagedEtcd};
 use ::cluster::log::{EtcdLog, EtcdLogSettings, LogTls, NodeAbout, found};
 use ::cluster::peer::Service;
+use ::cluster::recovery;
 use ::cluster::voting::Voting;
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
 use replica::commit_log::CommitLog;
@@ -60,6 +61,7 @@ impl Joined {
                  join with `pando cluster join`"
             )));
         }
+        recovery::require_newest_generation(&identity).map_err(Problem::failed)?;
         let now = Duration::from_micros(SystemClock.now_us());
         identity.renew(now).map_err(Problem::failed)?;
         let etcd = match &identity.membership.etcd {
@@ -193,7 +195,7 @@ fn settings(
         let text = std::fs::read_to_string(path);
         text.map_err(|error| Failure::file(path.display().to_string(), error))
     };
-    let mut settings = EtcdLogSettings::new(urls, membership.cluster.0, membership.node);
+    let mut settings = EtcdLogSettings::new(urls, membership.log(), membership.node);
     settings.tls = Some(LogTls {
         authority: read(&files.authority)?,
         certificate: read(&files.certificate)?,
