@@ -6,6 +6,8 @@
 # `make bench-views ENTRIES=1000000` measures windows on sorted lists and sorted pages.
 # `make bench-imports ENTRIES=5000000` imports from LDIF, a template and FIFOs beside slapadd.
 # `make bench-connections` measures thousands of connections beside few.
+# `make bench-cluster` measures three nodes that all take changes beside three slapd; ARGS="--seconds 10"
+# makes it short.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 # `make crashes MEMBERS=10000000` kills imports, index builds, compactions, backups and replacements.
 # `make cluster-faults ROUNDS=200` kills and halts processes of a cluster while clients read and write.
@@ -14,7 +16,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test one bench bench-accounts bench-connections bench-fairness bench-groups bench-imports bench-views soak cluster-faults crashes etcd fuzz docs clean
+.PHONY: demo test one bench bench-accounts bench-cluster bench-connections bench-fairness bench-groups bench-imports bench-views soak cluster-faults crashes etcd fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -36,6 +38,11 @@ bench:
 bench-accounts:
 	$(CARGO) build --release --locked -p pando
 	benches/accounts $(ACCOUNTS) $(FOLDER)
+
+bench-cluster:
+	@test -n "$$PANDO_ETCD" || tools/etcd/build
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/cluster $(ARGS)
 
 bench-connections:
 	$(CARGO) build --release --locked -p pando -p pando-benches

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod client;
+pub mod cluster;
 pub mod crash;
 pub mod journal;
 pub mod null;

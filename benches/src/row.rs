@@ -16,6 +16,8 @@ pub enum Data {
     Large,
     /// inetOrgPerson with one value of 8 octets, and a password so that every row can run.
     Small,
+    /// inetOrgPerson with one value of 8 octets and nothing else.
+    Plain,
 }
 
 const LARGE: &str = include_str!("../../examples/oid-with-password.template");
@@ -30,6 +32,7 @@ impl Data {
             Data::Large => LARGE.to_owned(),
             // The template of the users is the last thing in the file.
             Data::Small => format!("{SMALL}{}\n", password.unwrap_or_default()),
+            Data::Plain => SMALL.to_owned(),
         };
         let mut defines = Defines::new();
         defines.set("NumUsers", &users.to_string());
@@ -41,7 +44,7 @@ impl Data {
     pub fn base(self) -> &'static str {
         match self {
             Data::Large => "ou=oracle,dc=com",
-            Data::Small => "ou=people,dc=com",
+            Data::Small | Data::Plain => "ou=people,dc=com",
         }
     }
 
@@ -49,7 +52,7 @@ impl Data {
     fn unindexed(self) -> &'static str {
         match self {
             Data::Large => "description",
-            Data::Small => "carLicense",
+            Data::Small | Data::Plain => "carLicense",
         }
     }
 }

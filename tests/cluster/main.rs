@@ -1,5 +1,6 @@
 //! Clusters of real processes, with real etcd.
 
+mod bench;
 mod doors;
 mod faults;
 mod freshness;

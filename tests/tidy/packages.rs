@@ -99,13 +99,15 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("pando-conformance", &["pando-protocol"]),
     ("pando-tests", &["pando-protocol", "pando-conformance"]),
-    // Its instruction counts cover the directory alone, without sockets.
+    // Its instruction counts cover the directory alone, without sockets; its etcd has the flags of
+    // the cluster's.
     (
         "pando-benches",
         &[
             "pando-protocol",
             "pando-replica",
             "pando-directory",
+            "pando-cluster",
             "pando-local",
             "pando-load",
         ],

@@ -11,18 +11,27 @@ mod bundle;
 mod burst;
 mod client;
 mod connect;
+mod content;
+mod converge;
+mod failover;
 mod html;
 mod job;
 mod measure;
 mod member;
+mod open;
+mod outcomes;
 mod process;
 mod report;
 mod run;
 mod shared;
+mod target;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use burst::burst;
+pub use converge::{Converge, Convergence, read_equal};
+pub use outcomes::Outcomes;
 pub use process::cpu_ns;
 pub use report::{JobReport, Latency, Report, Second, ServerUse};
 pub use run::{can_bind, run};
@@ -190,8 +199,13 @@ pub enum AddSource {
 /// Options of a run. `Options::new(url, mix)` sets the defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// URL of the server: `ldap://host:port` or `ldapi://%2Fpath`.
-    pub url: String,
+    /// URLs of the servers: `ldap://host:port` or `ldapi://%2Fpath`. Connections are spread over
+    /// them in turn.
+    pub urls: Vec<String>,
+    /// Whether a connection that ends, or cannot be made, is made to the next server.
+    pub failover: bool,
+    /// How to wait after the load until all servers have the same content; `None`: not at all.
+    pub converge: Option<Converge>,
     /// Operations of the job with their shares.
     pub mix: Mix,
     /// Search parameters for search and auth.
@@ -288,7 +302,9 @@ impl Options {
     /// s after 1 s of warm-up, anonymous; search and auth look below `base` for `(objectClass=*)`.
     pub fn new(url: &str, mix: Mix) -> Options {
         Options {
-            url: url.to_owned(),
+            urls: vec![url.to_owned()],
+            failover: false,
+            converge: None,
             mix,
             search: SearchJob {
                 base: String::new(),

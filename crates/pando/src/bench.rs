@@ -3,7 +3,7 @@
 use crate::cli::{Bench, BenchScope};
 use crate::password_input::first_line;
 use crate::report::{Problem, note, say};
-use load::bench::{AddSource, Mix, Options, Scope, SearchJob};
+use load::bench::{AddSource, Converge, Mix, Options, Scope, SearchJob};
 use load::template::{Defines, Generator, Template};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -51,7 +51,15 @@ fn options(it: &Bench) -> Result<Options, Problem> {
             ))
         })?),
     };
-    let mut options = Options::new(&it.url, mix);
+    let mut options = Options::new("", mix);
+    options.urls.clone_from(&it.url);
+    options.failover = it.failover;
+    if it.converge {
+        options.converge = Some(Converge {
+            base: it.converge_base.clone(),
+            within: seconds("--converge-within", it.converge_within)?,
+        });
+    }
     options.search = SearchJob {
         base: it.base.clone(),
         scope: match it.scope {

@@ -47,6 +47,11 @@ impl Answer {
         Some(Answer { id, tag, code })
     }
 
+    /// Returns the result code; 0 if the response is no result.
+    pub fn code(&self) -> u16 {
+        self.code
+    }
+
     /// Returns the response as text for the report.
     pub fn described(&self, octets: &[u8]) -> String {
         let code = ResultCode(self.code);

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::BenchError;
-use super::connect::{Address, NotBound, raise_file_limit};
+use super::connect::{ANSWER_TIME_MAX, Address, NotBound, raise_file_limit};
 
 /// Opens `connections` connections without waiting for the server, sends an anonymous bind on each,
 /// and waits for all responses. Returns the time taken.
@@ -20,8 +20,10 @@ pub fn burst(url: &str, connections: usize) -> Result<Duration, BenchError> {
     let begin = Instant::now();
     let mut streams = Vec::with_capacity(connections);
     for number in 0..connections {
-        let stream = address.connect(number).map_err(failed(number))?;
-        stream.send_bind("", "").map_err(failed(number))?;
+        let stream = address.connect(number, ANSWER_TIME_MAX);
+        let stream = stream.map_err(failed(number))?;
+        let sent = stream.send_bind("", "", ANSWER_TIME_MAX);
+        sent.map_err(failed(number))?;
         streams.push(stream);
     }
     for stream in &streams {

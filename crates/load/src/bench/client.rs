@@ -19,12 +19,15 @@ use rustix::fd::OwnedFd;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::answer::{Answer, Verdict};
+use super::failover::Failover;
 use super::job::{NotWritten, Scratch};
 use super::measure::{Message, Recorder, ThreadEnd};
 use super::member::Member;
 use super::shared::Run;
 use super::{BenchError, JobKind};
 use crate::pattern::Turn;
+
+mod again;
 
 /// Octets read from a connection at once.
 const READ_BYTES: usize = 256 << 10;
@@ -40,6 +43,8 @@ pub(crate) struct Client<'a> {
     sender: Sender<Message>,
     epoll: OwnedFd,
     members: Vec<Member>,
+    /// Makes connections again, when connections are to be.
+    failover: Option<Failover>,
     /// Requests in flight for each member; the number of slots is rounded up to a power of two.
     depth: usize,
     turn: Turn,
@@ -86,6 +91,7 @@ impl<'a> Client<'a> {
             sender,
             epoll,
             members,
+            failover: run.failover.clone().map(Failover::start),
             depth,
             turn: Turn::new(crate::random::mix(seed, thread as u64)),
             scratch: Scratch::default(),
@@ -100,6 +106,7 @@ impl<'a> Client<'a> {
             end: ThreadEnd {
                 thread,
                 last_ns: i64::MIN,
+                last_answer_ns: -run.warm_up_ns,
                 ..ThreadEnd::default()
             },
         })
@@ -113,6 +120,7 @@ impl<'a> Client<'a> {
         }
         self.stop_cpu_clock();
         self.end.lost = self.in_flight;
+        self.end.fates.unknown += self.in_flight;
         let (second, counts) = self.recorder.finish();
         // The main thread outlives this one; a closed channel means that it has failed.
         let _ = self.sender.send(Message::Second {
@@ -170,6 +178,7 @@ impl<'a> Client<'a> {
         if now >= self.run.duration_ns || self.run.failed.load(Ordering::Relaxed) {
             self.stop_issuing();
         }
+        self.take_connections(now);
         if self.issuing {
             // A failure to start an operation is kept and ends the loop.
             if let Err(error) = self.start_due(now) {
@@ -293,7 +302,9 @@ impl<'a> Client<'a> {
         let Some(link) = link else {
             // The server has closed the connection.
             it.slots[slot].id = 0;
+            let measured = it.slots[slot].measured;
             self.in_flight -= 1;
+            self.not_started(measured);
             return Ok(());
         };
         link.busy = binder;
@@ -469,13 +480,18 @@ impl<'a> Client<'a> {
             return Ok(());
         }
         let jobs = &self.run.jobs;
-        match answer.judge(octets, jobs, jobs.kinds[slot.kind], slot) {
+        let kind = jobs.kinds[slot.kind];
+        match answer.judge(octets, jobs, kind, slot) {
             Verdict::More => Ok(()),
             Verdict::BindNow => {
                 slot.binding = true;
                 self.queue_bind(member, position)
             }
             Verdict::Done(surprise) => {
+                self.end.last_answer_ns = now;
+                if self.end.fates.answered(kind, answer.code()) {
+                    self.end.timeline.mark(now + self.run.warm_up_ns);
+                }
                 let failed = surprise.is_some();
                 if let Some(surprise) = surprise {
                     self.surprise(surprise);
@@ -538,10 +554,19 @@ impl<'a> Client<'a> {
 
     /// Drops a connection; its operations in flight are lost.
     fn close(&mut self, member: usize, binder: bool, why: &str) {
-        self.surprise(format!("connection lost: {why}"));
+        let target = self.members[member].link(binder).map(|link| link.target);
         let (jobs, recorder) = (&self.run.jobs, &mut self.recorder);
-        let lost = self.members[member].lose(binder, jobs, |kind| recorder.fail(kind));
+        let unknown = &mut self.end.fates.unknown;
+        let lost = self.members[member].lose(binder, jobs, |kind| {
+            recorder.fail(kind);
+            *unknown += 1;
+        });
         self.in_flight -= lost;
+        if let Some(target) = target.filter(|_| self.failover.is_some()) {
+            self.ask_again(member, binder, target);
+            return;
+        }
+        self.surprise(format!("connection lost: {why}"));
         if self.members.iter().all(Member::is_gone) {
             self.stop_issuing();
         }

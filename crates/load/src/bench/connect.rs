@@ -25,7 +25,7 @@ const SOURCES_TRIED: usize = 8;
 /// library.
 const OTHER_FILES: u64 = 16;
 /// Timeout of connecting, and of an answer to the first bind.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+pub(crate) const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Address of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +59,9 @@ impl Address {
         }
     }
 
-    /// Opens the connection with this number, blocking. Connections to a loopback address come from
-    /// several addresses, so that ports do not run out.
-    pub fn connect(&self, number: usize) -> io::Result<Stream> {
+    /// Opens the connection with this number within `patience`, blocking. Connections to a loopback
+    /// address come from several addresses, so that ports do not run out.
+    pub fn connect(&self, number: usize, patience: Duration) -> io::Result<Stream> {
         let address = match self {
             Address::Unix(path) => return Ok(Stream::Unix(UnixStream::connect(path)?)),
             Address::Tcp(address) => *address,
@@ -69,7 +69,7 @@ impl Address {
         let first = number / CONNECTIONS_PER_SOURCE;
         let mut tried = 0;
         loop {
-            match connect_from(address, first + tried) {
+            match connect_from(address, first + tried, patience) {
                 Err(error) if ports_ran_out(&error) && tried < SOURCES_TRIED => tried += 1,
                 connected => return connected.map(Stream::Tcp),
             }
@@ -79,14 +79,14 @@ impl Address {
 
 /// Connects from the loopback address with this number; for number 0 and for servers elsewhere the
 /// system chooses the address.
-fn connect_from(address: SocketAddr, source: usize) -> io::Result<TcpStream> {
+fn connect_from(address: SocketAddr, source: usize, patience: Duration) -> io::Result<TcpStream> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     if source > 0 && matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback()) {
         let ip = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + source as u32);
         socket.bind(&SocketAddr::from((ip, 0)).into())?;
     }
-    socket.connect_timeout(&address.into(), ANSWER_TIME_MAX)?;
+    socket.connect_timeout(&address.into(), patience)?;
     socket.set_tcp_nodelay(true)?;
     Ok(socket.into())
 }
@@ -162,29 +162,34 @@ impl Stream {
         }
     }
 
-    fn set_read_timeout(&self) -> io::Result<()> {
+    /// Sets how long a read waits for octets.
+    pub fn set_read_timeout(&self, patience: Duration) -> io::Result<()> {
         match self {
-            Stream::Tcp(stream) => stream.set_read_timeout(Some(ANSWER_TIME_MAX)),
-            Stream::Unix(stream) => stream.set_read_timeout(Some(ANSWER_TIME_MAX)),
+            Stream::Tcp(stream) => stream.set_read_timeout(Some(patience)),
+            Stream::Unix(stream) => stream.set_read_timeout(Some(patience)),
         }
     }
 
-    /// Binds with message id 1, blocking.
-    pub fn bind(&self, dn: &str, password: &str) -> Result<(), NotBound> {
-        self.send_bind(dn, password)
+    /// Binds with message id 1, blocking; waits so long for each part of the answer.
+    pub fn bind(&self, dn: &str, password: &str, patience: Duration) -> Result<(), NotBound> {
+        self.send_bind(dn, password, patience)
             .map_err(|error| not_bound(dn, &error))?;
         self.bound(dn)
     }
 
     /// Sends the bind of [`Stream::bind`].
-    pub fn send_bind(&self, dn: &str, password: &str) -> io::Result<()> {
+    pub fn send_bind(&self, dn: &str, password: &str, patience: Duration) -> io::Result<()> {
         let mut request = Vec::new();
         let (dn, password) = (dn.as_bytes(), password.as_bytes());
         put_bind(&mut request, 1, dn, password, &mut Vec::new());
-        self.set_read_timeout()?;
-        let mut rest = &request[..];
-        while !rest.is_empty() {
-            rest = &rest[self.write(rest)?..];
+        self.set_read_timeout(patience)?;
+        self.write_all(&request)
+    }
+
+    /// Sends all octets, blocking.
+    pub fn write_all(&self, mut octets: &[u8]) -> io::Result<()> {
+        while !octets.is_empty() {
+            octets = &octets[self.write(octets)?..];
         }
         Ok(())
     }

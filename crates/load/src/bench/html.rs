@@ -57,7 +57,7 @@ fn page(report: &Report) -> String {
         failures = report.failures,
         lost = report.lost,
     );
-    for note in &report.notes {
+    for note in report.notes.iter().chain(&report.fates()) {
         let _ = write!(out, "<p>{}", escape(note));
     }
     latency_table(&mut out, report);

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
+use super::outcomes::Fates;
 use super::process::ServerSecond;
 use super::report::{JobReport, Latency, Second};
+use super::timeline::Timeline;
 use super::{BenchError, JobKind};
 
 /// Range of latencies recorded to three digits; longer ones count as the longest.
@@ -66,6 +68,14 @@ pub(crate) struct ThreadEnd {
     pub lost: u64,
     pub never_started: u64,
     pub surprises: BTreeMap<String, u64>,
+    /// Fates of all operations, those outside the measured part included.
+    pub fates: Fates,
+    /// Moments at which operations were carried out.
+    pub timeline: Timeline,
+    /// Number of connections made again.
+    pub reconnections: u64,
+    /// Time of the last answer, in the measured part or not, from the beginning of that part.
+    pub last_answer_ns: i64,
     /// End of the last operation, in nanoseconds from the beginning of the measured part.
     pub last_ns: i64,
     pub error: Option<BenchError>,

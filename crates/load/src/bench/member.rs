@@ -38,6 +38,8 @@ pub(crate) struct Member {
 
 pub(crate) struct Link {
     pub stream: Stream,
+    /// Position of the server that it is connected to.
+    pub target: usize,
     /// Number of octets of the buffer that are sent.
     pub out: Vec<u8>,
     pub sent: usize,
@@ -52,10 +54,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    fn new(stream: Stream) -> Link {
+    /// Wraps a connection to the server at this position.
+    pub fn new(stream: Stream, target: usize) -> Link {
         let (out, partial) = (Vec::new(), Vec::new());
         Link {
             stream,
+            target,
             out,
             sent: 0,
             partial,
@@ -82,7 +86,7 @@ impl Link {
 }
 
 impl Member {
-    pub fn new(main: Option<Stream>, binder: Option<Stream>, slots: usize) -> Member {
+    pub fn new(main: Option<Link>, binder: Option<Link>, slots: usize) -> Member {
         let slot = |_| Slot {
             id: 0,
             kind: 0,
@@ -94,8 +98,8 @@ impl Member {
             dn: Vec::new(),
         };
         Member {
-            main: main.map(Link::new),
-            binder: binder.map(Link::new),
+            main,
+            binder,
             slots: (0..slots.next_power_of_two()).map(slot).collect(),
             waiting: VecDeque::new(),
             generation: 0,
@@ -148,6 +152,22 @@ impl Member {
             count += waiting.iter().filter(unsent).count() as u64;
         }
         count
+    }
+
+    /// Puts a connection in the place of a lost one.
+    pub fn replace(&mut self, binder: bool, link: Link) {
+        let place = if binder {
+            &mut self.binder
+        } else {
+            &mut self.main
+        };
+        *place = Some(link);
+    }
+
+    /// Returns the slots without a request, except those whose bind waits for its turn.
+    pub fn idle_slots(&self, depth: usize) -> Vec<usize> {
+        let idle = |slot: &usize| self.slots[*slot].id == 0 && !self.waiting.contains(slot);
+        (0..depth).filter(idle).collect()
     }
 
     /// Returns whether both connections are lost or were never opened.

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::JobKind;
+use super::converge::Convergence;
+use super::outcomes::Outcomes;
 
 /// Latencies in microseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -121,12 +123,41 @@ pub struct Report {
     pub client_us_per_operation: f64,
     /// Resources of the server's process, when its id was given.
     pub server: Option<ServerUse>,
+    /// Fates of all operations, those outside the measured part included.
+    pub outcomes: Outcomes,
+    /// Longest time in seconds, until the end of the measured part, without an operation that was
+    /// carried out.
+    pub longest_gap_s: f64,
+    /// Number of connections that ended and were made again.
+    pub reconnections: u64,
+    /// Whether and when all servers became equal; `None` if nobody waited for that.
+    pub converged: Option<Convergence>,
 }
 
 impl Report {
     /// Returns whether every operation was answered as expected.
     pub fn is_clean(&self) -> bool {
-        self.failures == 0 && self.lost == 0 && self.surprises.is_empty()
+        let equal = self.converged.as_ref().is_none_or(|it| it.equal);
+        self.failures == 0 && self.lost == 0 && self.surprises.is_empty() && equal
+    }
+
+    /// Returns lines about the fates of operations, connections made again, and the wait for equal
+    /// servers: none when all was done and nobody waited.
+    pub(crate) fn fates(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.outcomes.all_done() || self.reconnections > 0 || self.converged.is_some() {
+            let gap = self.longest_gap_s;
+            lines.push(format!("outcomes: {}", self.outcomes));
+            lines.push(format!(
+                "longest time without an operation done: {gap:.3} s"
+            ));
+        }
+        if self.reconnections > 0 {
+            let again = counted(self.reconnections, "connection");
+            lines.push(format!("ended and made again: {again}"));
+        }
+        lines.extend(self.converged.iter().map(ToString::to_string));
+        lines
     }
 
     /// Returns a few lines for a terminal.
@@ -178,7 +209,7 @@ impl Report {
             let due = counted(self.never_started, "operation");
             line(format_args!("due while no connection was free: {due}"));
         }
-        for note in &self.notes {
+        for note in self.notes.iter().chain(&self.fates()) {
             line(format_args!("{note}"));
         }
         for (what, count) in &self.surprises {

@@ -1,6 +1,5 @@
 //! A run: connections, threads, the clock, and the report at the end.
 
-use protocol::counted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64};
@@ -10,13 +9,17 @@ use std::time::{Duration, Instant};
 
 use super::bundle::Announcement;
 use super::client::Client;
-use super::connect::{Address, NotBound, OpenFiles, Stream, raise_file_limit};
+use super::connect::{ANSWER_TIME_MAX, Address};
+use super::converge;
 use super::job::Jobs;
 use super::measure::{Gathering, Message, ThreadEnd, latency_of};
-use super::member::Member;
+use super::open::{Opened, depth, open};
+use super::outcomes::Outcomes;
 use super::process::{CpuSample, Memory, ServerSecond};
 use super::report::{Report, Second, ServerUse};
 use super::shared::Run;
+use super::target::Targets;
+use super::timeline::Timeline;
 use super::{BenchError, JobKind, Options};
 
 /// Runs a job. `progress` is called with every second that has ended.
@@ -26,22 +29,25 @@ use super::{BenchError, JobKind, Options};
 pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Report, BenchError> {
     let jobs = Jobs::new(options)?;
     check(options)?;
+    let targets = Targets::new(options)?;
     let threads = options.threads.clamp(1, options.connections);
     let depth = depth(options);
     let Opened {
         members,
         count,
         fewer,
-    } = open(options, threads, depth)?;
+    } = open(options, &targets, threads)?;
     let duration = options.duration.map_or(i64::MAX, |it| it.as_nanos() as i64);
     let run = Run {
         begin: Instant::now() + options.warm_up,
         jobs,
+        warm_up_ns: options.warm_up.as_nanos() as i64,
         duration_ns: duration,
         drain_ns: options.drain.as_nanos() as i64,
         budget: options.operations.map(|count| AtomicI64::new(count as i64)),
         failed: AtomicBool::new(false),
         announcement: Announcement::new(options.queue_length),
+        failover: options.failover.then(|| targets.clone()),
         interval_ns: options.rate.map(|rate| threads as f64 * 1e9 / rate),
     };
     let (sender, receiver) = channel();
@@ -55,79 +61,35 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&Second)) -> Result<Repor
         for client in clients {
             scope.spawn(|| client.work());
         }
-        let report = watch(options, &run, &receiver, threads, progress)?;
+        watch(options, &run, &receiver, threads, progress)
+    })
+    .and_then(|watched| {
+        let Watched { report, load } = watched;
+        let converged = match &options.converge {
+            Some(until) => Some(converge::wait(&targets, until, &load)?),
+            None => None,
+        };
         Ok(Report {
             settings: settings(options, count),
             connections: count,
             notes: fewer.into_iter().collect(),
+            converged,
             ..report
         })
     })
 }
 
-/// The virtual clients of each thread, connected and bound.
-struct Opened {
-    members: Vec<Vec<Member>>,
-    count: usize,
-    /// Reason why there are fewer connections than requested.
-    fewer: Option<String>,
-}
-
-/// Opens the requested number of connections, or as many as this process and the server allow.
-fn open(options: &Options, threads: usize, depth: usize) -> Result<Opened, BenchError> {
-    let (asked, files) = (options.connections, raise_file_limit());
-    let possible = possible(options, files);
-    let mut why = files
-        .filter(|_| possible < asked)
-        .map(|OpenFiles { limit, .. }| format!("a process may open {limit} files"));
-    if possible == 0 {
-        let why = why.unwrap_or_default();
-        return Err(BenchError::new(format!("no connection is possible: {why}")));
-    }
-    let mut members: Vec<Vec<Member>> = (0..threads).map(|_| Vec::new()).collect();
-    let mut count = 0;
-    for number in 0..possible {
-        match member(options, number, depth) {
-            Ok(member) => {
-                members[number % threads].push(member);
-                count += 1;
-            }
-            // The server is full; the open connections can still be measured.
-            Err(NotBound::Refused(said)) if number >= threads => {
-                why = Some(format!("the server said {said}"));
-                break;
-            }
-            Err(NotBound::Refused(said)) => return Err(BenchError::new(said)),
-            Err(NotBound::Failed(error)) => return Err(error),
-        }
-    }
-    let fewer = |why| {
-        format!(
-            "{} instead of {asked}: {why}",
-            counted(count as u64, "connection")
-        )
-    };
-    Ok(Opened {
-        members,
-        count,
-        fewer: why.map(fewer),
-    })
-}
-
-/// Number of connections for which this process may open files, at most the requested number.
-fn possible(options: &Options, files: Option<OpenFiles>) -> usize {
-    let Some(OpenFiles { left, .. }) = files else {
-        return options.connections;
-    };
-    let each = usize::from(searches_or_writes(options)) + usize::from(binds(options));
-    options.connections.min(left / each.max(1))
+/// What is known when the load is over.
+struct Watched {
+    report: Report,
+    load: converge::Load,
 }
 
 /// Checks that a server answers at `url` and accepts this identity.
 pub fn can_bind(url: &str, dn: &str, password: &str) -> bool {
     let address = Address::parse(url).ok();
-    let stream = address.and_then(|it| it.connect(0).ok());
-    stream.is_some_and(|stream| stream.bind(dn, password).is_ok())
+    let stream = address.and_then(|it| it.connect(0, ANSWER_TIME_MAX).ok());
+    stream.is_some_and(|stream| stream.bind(dn, password, ANSWER_TIME_MAX).is_ok())
 }
 
 fn check(options: &Options) -> Result<(), BenchError> {
@@ -154,59 +116,17 @@ fn check(options: &Options) -> Result<(), BenchError> {
     {
         return Err(BenchError::new("expected a rate above 0"));
     }
+    if options.converge.is_some() && options.urls.len() < 2 {
+        return Err(BenchError::new(
+            "expected at least two URLs, of servers that are to become equal",
+        ));
+    }
     if let Some(pid) = options.server_pid
         && CpuSample::take(pid).is_none()
     {
         return Err(BenchError::new(format!("there is no process {pid}")));
     }
     Ok(())
-}
-
-/// Requests in flight for each connection: bind-only jobs are never pipelined.
-fn depth(options: &Options) -> usize {
-    if searches_or_writes(options) {
-        options.depth
-    } else {
-        1
-    }
-}
-
-/// Returns whether a virtual client has a connection for operations other than binds.
-fn searches_or_writes(options: &Options) -> bool {
-    options.mix.has(|kind| kind != JobKind::Bind)
-}
-
-/// Returns whether a virtual client has a connection for binds.
-fn binds(options: &Options) -> bool {
-    options
-        .mix
-        .has(|kind| matches!(kind, JobKind::Bind | JobKind::Auth))
-}
-
-fn member(options: &Options, number: usize, depth: usize) -> Result<Member, NotBound> {
-    let address = Address::parse(&options.url).map_err(NotBound::Failed)?;
-    let open = |number: usize| -> Result<Stream, NotBound> {
-        let url = &options.url;
-        let failed = |error| BenchError::new(format!("connection {number} to {url}: {error}"));
-        address
-            .connect(number)
-            .map_err(|it| NotBound::Failed(failed(it)))
-    };
-    let main = if searches_or_writes(options) {
-        let stream = open(number)?;
-        if let Some((dn, password)) = &options.bind_as {
-            stream.bind(dn, password)?;
-        }
-        Some(stream)
-    } else {
-        None
-    };
-    let binder = if binds(options) {
-        Some(open(number + options.connections)?)
-    } else {
-        None
-    };
-    Ok(Member::new(main, binder, depth))
 }
 
 /// State of the main thread during the run, which collects seconds and samples the server.
@@ -216,7 +136,7 @@ fn watch(
     messages: &Receiver<Message>,
     threads: usize,
     progress: &mut dyn FnMut(&Second),
-) -> Result<Report, BenchError> {
+) -> Result<Watched, BenchError> {
     let mut gathering = Gathering::new(run.jobs.kinds.len(), threads, run.duration_ns);
     let mut server = ServerWatch::new(options, run);
     let mut ends = Vec::new();
@@ -343,9 +263,11 @@ fn report(
     gathering: Gathering,
     server: &ServerWatch,
     ends: Vec<ThreadEnd>,
-) -> Result<Report, BenchError> {
+) -> Result<Watched, BenchError> {
     let mut surprises = BTreeMap::<String, u64>::new();
     let (mut cpu_ns, mut lost, mut never_started, mut last_ns) = (0, 0, 0, 0);
+    let (mut outcomes, mut timeline) = (Outcomes::default(), Timeline::default());
+    let (mut reconnections, mut last_answer_ns) = (0, -run.warm_up_ns);
     for end in ends {
         if let Some(error) = end.error {
             return Err(error);
@@ -357,6 +279,10 @@ fn report(
         lost += end.lost;
         never_started += end.never_started;
         last_ns = last_ns.max(end.last_ns);
+        end.fates.add_to(&mut outcomes);
+        timeline.merge(&end.timeline);
+        reconnections += end.reconnections;
+        last_answer_ns = last_answer_ns.max(end.last_answer_ns);
     }
     let operations = gathering.totals.iter().map(|count| count.operations).sum();
     // A job that has no work left ended with its last response.
@@ -369,7 +295,16 @@ fn report(
     let elapsed_s = elapsed_ns.max(1) as f64 / 1e9;
     let mut surprises: Vec<_> = surprises.into_iter().collect();
     surprises.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Ok(Report {
+    // Nanoseconds since the beginning of the load, and its end: an answer after it closes no gap.
+    let since_begin =
+        |ns: i64| Duration::from_nanos(ns.saturating_add(run.warm_up_ns).max(0) as u64);
+    let gap = timeline.longest_gap(since_begin(elapsed_ns));
+    let load = converge::Load {
+        begin: run.begin - options.warm_up,
+        last_answer: run.begin - options.warm_up + since_begin(last_answer_ns),
+        accepted: outcomes.accepted,
+    };
+    let report = Report {
         title: options.mix.to_string(),
         settings: Vec::new(),
         connections: options.connections,
@@ -386,14 +321,22 @@ fn report(
         surprises,
         client_us_per_operation: cpu_ns as f64 / 1e3 / operations.max(1) as f64,
         server: server.used(operations),
-    })
+        outcomes,
+        longest_gap_s: gap.as_secs_f64(),
+        reconnections,
+        converged: None,
+    };
+    Ok(Watched { report, load })
 }
 
 /// Returns the options that a reader needs to repeat the run, without passwords.
 fn settings(options: &Options, connections: usize) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| out.push((name.to_owned(), value));
-    add("url", options.url.clone());
+    add("url", options.urls.join(" "));
+    if options.failover {
+        add("failover", "to the next url".to_owned());
+    }
     add("job", options.mix.to_string());
     add("connections", connections.to_string());
     add("in flight", depth(options).to_string());
@@ -448,25 +391,4 @@ fn uses_value(kind: JobKind) -> bool {
         kind,
         JobKind::Compare | JobKind::Modify | JobKind::AddValue | JobKind::DeleteValue
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::Mix;
-
-    #[test]
-    fn connections_are_as_many_as_there_are_files_for() {
-        let files = |left| Some(OpenFiles { limit: 1024, left });
-        let count = |mix: &str, asked: usize, files| {
-            let mut options = Options::new("ldap://127.0.0.1", Mix::parse(mix).unwrap());
-            options.connections = asked;
-            possible(&options, files)
-        };
-        assert_eq!(count("search", 100, files(1000)), 100);
-        assert_eq!(count("search", 2000, files(1000)), 1000);
-        assert_eq!(count("bind", 2000, files(1000)), 1000);
-        assert_eq!(count("mixed", 2000, files(1000)), 500);
-        assert_eq!(count("auth", 2000, None), 2000);
-    }
 }

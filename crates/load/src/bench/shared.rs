@@ -5,12 +5,15 @@ use std::time::Instant;
 
 use super::bundle::Announcement;
 use super::job::Jobs;
+use super::target::Targets;
 
 /// State shared by the threads of a run.
 pub(crate) struct Run {
     pub jobs: Jobs,
     /// Beginning of the measured part.
     pub begin: Instant,
+    /// Length of the load before the measured part, in nanoseconds.
+    pub warm_up_ns: i64,
     /// Length of the measured part in nanoseconds.
     pub duration_ns: i64,
     /// Time to wait for responses after the measured part, in nanoseconds.
@@ -21,6 +24,8 @@ pub(crate) struct Run {
     pub failed: AtomicBool,
     /// The bundling of requests, if responses are awaited together.
     pub announcement: Option<Announcement>,
+    /// The servers, if connections that end are made again at the next one.
+    pub failover: Option<Targets>,
     /// Nanoseconds between two operations of one thread, in an open loop.
     pub interval_ns: Option<f64>,
 }

@@ -15,6 +15,8 @@ use protocol::{
 use super::*;
 use crate::template::{Defines, Template};
 
+mod several;
+
 /// Behaviour of the test server towards its clients.
 #[derive(Clone, Copy, Default)]
 struct Manner {
@@ -379,7 +381,7 @@ fn lost_answers_and_connections_end_the_run() {
         close_after: Some(5),
         ..Manner::default()
     });
-    options.url = server.url.clone();
+    options.urls = vec![server.url.clone()];
     options.duration = Some(Duration::from_secs(600));
     let report = run_quietly(&options);
     assert_eq!(report.operations - report.failures, 3 * 5);
@@ -411,7 +413,7 @@ fn an_open_loop_keeps_its_rate_and_counts_waiting() {
         silent_after: Some(1),
         ..Manner::default()
     });
-    options.url = silent.url.clone();
+    options.urls = vec![silent.url.clone()];
     options.drain = Duration::ZERO;
     let report = run_quietly(&options);
     let due = report.operations + report.lost + report.never_started;
@@ -540,9 +542,12 @@ fn settings_that_make_no_sense_are_refused() {
         "expected a filter",
     );
     refused(&|it| it.search.base = "[".to_owned(), "expected ]");
-    refused(&|it| it.url = "ldaps://127.0.0.1".to_owned(), "no TLS");
     refused(
-        &|it| it.url = "ldap://127.0.0.1:1".to_owned(),
+        &|it| it.urls = vec!["ldaps://127.0.0.1".to_owned()],
+        "no TLS",
+    );
+    refused(
+        &|it| it.urls = vec!["ldap://127.0.0.1:1".to_owned()],
         "connection 0",
     );
     refused(&|it| it.server_pid = Some(0), "no process");

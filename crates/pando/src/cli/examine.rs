@@ -10,9 +10,23 @@ pub struct Bench {
     /// delete-value, add, delete, modify-dn, or shares of them such as
     /// search=65,bind=16,compare=16,modify=3 (`mixed`)
     pub job: String,
-    /// The server: ldap://HOST:PORT or ldapi://%2Fpath
+    /// The server: ldap://HOST:PORT or ldapi://%2Fpath; connections are spread over the servers
+    /// when there are several
     #[arg(long, value_name = "URL", default_value = "ldap://127.0.0.1:1389")]
-    pub url: String,
+    pub url: Vec<String>,
+    /// When a connection ends or cannot be made, connect to the next --url
+    #[arg(long)]
+    pub failover: bool,
+    /// After the load, read all entries of every --url until all are equal, and report the changes
+    /// accepted for each second until then
+    #[arg(long)]
+    pub converge: bool,
+    /// Compare the entries below DN [default: all naming contexts of each server]
+    #[arg(long, value_name = "DN", requires = "converge")]
+    pub converge_base: Option<String>,
+    /// Wait at most so many seconds until all are equal
+    #[arg(long, value_name = "N", default_value_t = 600.0, requires = "converge")]
+    pub converge_within: f64,
     /// Bind every connection as DN before the run
     #[arg(short = 'D', long, value_name = "DN", requires = "bind_password_file")]
     pub bind_dn: Option<String>,
