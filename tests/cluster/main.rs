@@ -8,5 +8,6 @@ mod leaving;
 mod monitor;
 mod nodes;
 mod recovery;
+mod rejoining;
 mod voters;
 mod writes;

@@ -174,7 +174,13 @@ impl Pando {
         let mut command = self.command(&[]);
         command.arg("serve").arg(self.node()).args(args);
         command.envs(environment.iter().copied());
-        let mut running = Running::start("pando", &mut command);
+        self.running = Some(Running::start("pando", &mut command));
+        self.await_address();
+    }
+
+    /// Waits until the process says, once more, at which address it listens.
+    pub fn await_address(&mut self) {
+        let running = self.running.as_mut().expect("the node is served");
         let address = running.wait_for("listening on ldap://…", |line| {
             let (_, address) = line.split_once("listening on ldap://")?;
             address
@@ -185,7 +191,6 @@ impl Pando {
                 .ok()
         });
         self.address = Some(address);
-        self.running = Some(running);
     }
 
     /// Returns the serving process.

@@ -24,6 +24,7 @@ pub mod overview;
 pub mod peer;
 pub mod quorum;
 pub mod recovery;
+pub mod rejoin;
 pub mod snapshot;
 pub mod token;
 mod trouble;

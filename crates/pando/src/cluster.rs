@@ -1,6 +1,7 @@
 //! `pando cluster`: makes nodes of a cluster, takes them out, and shows their state.
 
 mod departure;
+mod ending;
 mod facts;
 mod folder;
 mod join;
@@ -10,6 +11,7 @@ mod recover;
 mod served;
 mod status;
 
+pub use ending::Ending;
 pub use join::enter;
 pub use node::{Joined, Serving};
 

@@ -3,7 +3,7 @@
 use crate::node::{BYTES, Donor, Joiner, wait_until};
 use cluster::identity::Identity;
 use cluster::peer::PeerClient;
-use cluster::snapshot::{Watch, fetch};
+use cluster::snapshot::{Source, Watch, fetch};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -65,7 +65,7 @@ fn an_interrupted_joiner_goes_on_where_it_was() {
                 }
             };
             tokio::select! {
-                _ = fetch(&peers, &data, &watch) => panic!("the copy has no end yet"),
+                _ = fetch(Source { peers: &peers, place: 0 }, &data, &watch) => panic!("the copy has no end yet"),
                 () = enough => {}
             }
         });
