@@ -52,7 +52,7 @@ pub fn note(identity: &Identity, failure: &LogFailure) -> bool {
     });
     match saved {
         Ok(()) if noted => {
-            tracing::warn!(%failure, "this node is served anew with a copy of another node's state");
+            tracing::warn!(%failure, "this node is served anew with a copy of another one's state");
             true
         }
         Ok(()) => false,

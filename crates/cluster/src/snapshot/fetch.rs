@@ -42,7 +42,8 @@ pub struct Source<'s> {
     pub place: u64,
 }
 
-/// Fetches a copy of the database into the data folder `data`, which must not exist. If a peer dies meanwhile, it and the others are tried for a minute after the last piece.
+/// Fetches a copy of the database into the data folder `data`, which must not exist. If a peer dies
+/// meanwhile, it and the others are tried for a minute after the last piece.
 ///
 /// # Errors
 /// No peer has a copy, there is too little room, or a file cannot be written. What was fetched

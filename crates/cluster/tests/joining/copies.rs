@@ -64,8 +64,12 @@ fn an_interrupted_joiner_goes_on_where_it_was() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
+            let source = Source {
+                peers: &peers,
+                place: 0,
+            };
             tokio::select! {
-                _ = fetch(Source { peers: &peers, place: 0 }, &data, &watch) => panic!("the copy has no end yet"),
+                _ = fetch(source, &data, &watch) => panic!("the copy has no end yet"),
                 () = enough => {}
             }
         });
