@@ -106,11 +106,12 @@ fn departures_that_lose_the_quorum_are_refused() {
         let node = joined(&nodes[0]);
         nodes.push(node);
     }
-    await_voters(&nodes[0], 3);
+    await_voters(&nodes[1], 3);
     // Of two that would stay, the one that would have the only vote does not answer.
     nodes[0].kill_with_etcd();
     until("the loss to be noticed", || {
-        (status(&nodes[1])["quorum"]["answering"] == 2).then_some(())
+        let quorum = &status(&nodes[1])["quorum"];
+        (quorum["voters"] == 3 && quorum["answering"] == 2).then_some(())
     });
     let leaves = nodes[1].run_on_node(&["cluster", "leave"], &[]);
     refused(leaves, 1, "--lose-quorum");

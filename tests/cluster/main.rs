@@ -8,6 +8,8 @@ mod leaving;
 mod monitor;
 mod nodes;
 mod partitions;
+mod recovery;
+mod rejoining;
 mod voters;
 mod wanderers;
 mod writes;

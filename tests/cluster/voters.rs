@@ -23,6 +23,7 @@ fn require(nodes: &[Pando], names: &[String]) {
 fn three_nodes_survive_the_loss_of_the_first_machine() {
     let mut nodes = cluster(3);
     await_voters(&nodes[2], 3);
+    await_voters(&nodes[1], 3);
     let said = status(&nodes[1]);
     assert_eq!(said["quorum"]["spare"], 1, "{said:#}");
     let mut names = write(&mut nodes[1].admin(), 1);

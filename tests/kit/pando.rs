@@ -64,6 +64,14 @@ impl Pando {
         pando
     }
 
+    /// Makes a node from a backup.
+    pub fn restore(backup: &str) -> Self {
+        let pando = Self::unmade(Folder::new());
+        let node = pando.node().to_string_lossy().into_owned();
+        pando.run(&["restore", backup, &node]).expect(0);
+        pando
+    }
+
     /// Makes a node with only its base entry, whose commands run under this umask.
     pub fn init_under(umask: &str) -> Self {
         let script = format!("umask {umask}; exec \"$0\" \"$@\"");
@@ -179,7 +187,13 @@ impl Pando {
         let mut command = self.command(&[]);
         command.arg("serve").arg(self.node()).args(args);
         command.envs(environment.iter().copied());
-        let mut running = Running::start("pando", &mut command);
+        self.running = Some(Running::start("pando", &mut command));
+        self.await_address();
+    }
+
+    /// Waits until the process says, once more, at which address it listens.
+    pub fn await_address(&mut self) {
+        let running = self.running.as_mut().expect("the node is served");
         let address = running.wait_for("listening on ldap://…", |line| {
             let (_, address) = line.split_once("listening on ldap://")?;
             address
@@ -190,7 +204,6 @@ impl Pando {
                 .ok()
         });
         self.address = Some(address);
-        self.running = Some(running);
     }
 
     /// Returns the serving process.

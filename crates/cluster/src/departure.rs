@@ -10,7 +10,7 @@ use crate::identity::{Etcd, Identity};
 use crate::log::{ClusterView, EtcdLog, Member};
 use crate::peer::{LeaveAnswer, NodeStatus, PeerClient};
 use crate::trouble::Trouble;
-use crate::voting::{Known, Voting, candidate};
+use crate::voting::{Known, Voting, candidate, observe};
 use replica::commit_log::NodeId;
 
 /// A served node's view of the cluster, for departures.
@@ -126,7 +126,13 @@ impl Departures<'_> {
         if is_external || consent == Consent::LoseQuorum {
             return Ok(());
         }
-        let left = Left::after(view, node, &self.voting.known());
+        // Who answered some seconds ago may have died since.
+        let looked = runtime()?.block_on(observe(self.identity, &self.log.endpoints()));
+        let mut known = self.voting.known();
+        if let Some(members) = looked.members {
+            known.members = members;
+        }
+        let left = Left::after(view, node, &known);
         if left.answering > left.voters / 2 {
             return Ok(());
         }

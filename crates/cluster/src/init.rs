@@ -67,6 +67,8 @@ pub fn found(
             etcd,
             begins: true,
             left: false,
+            rejoins: None,
+            rejoined_s: 0,
         },
         authority: &authority,
         files,

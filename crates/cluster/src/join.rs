@@ -12,7 +12,7 @@ use crate::command::{now, runtime};
 use crate::external::{ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, in_folder};
 use crate::identity::{FOLDER, Founding, Identity, Member, Membership, VERSION};
 use crate::peer::{JoinAnswer, JoinEtcd, JoinRequest, Offer, PeerClient};
-use crate::snapshot::{self, Watch};
+use crate::snapshot::{self, Source, Watch};
 use crate::token::Token;
 use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
@@ -78,6 +78,14 @@ pub fn enter(options: &JoinOptions) -> Result<Identity, Trouble> {
 /// No node has a copy, there is too little room, or a file cannot be written. What was fetched
 /// stays for the next call.
 pub fn fill(dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
+    fill_up_to(0, dir, from, watch)
+}
+
+/// Like [`fill`], with a copy that has all records up to a place of the log.
+///
+/// # Errors
+/// The errors of [`fill`].
+pub fn fill_up_to(place: u64, dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
     let identity = Identity::load(dir)?.ok_or_else(|| {
         Trouble::Refused(format!(
             "{}: expected a node that has joined",
@@ -94,7 +102,11 @@ pub fn fill(dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble>
         .into_iter()
         .map(|it| PeerClient::new(&identity, it));
     let clients: Vec<PeerClient> = clients.collect::<Result<_, _>>()?;
-    runtime()?.block_on(snapshot::fetch(&clients, &dir.join(DATA), watch))
+    let source = Source {
+        peers: &clients,
+        place,
+    };
+    runtime()?.block_on(snapshot::fetch(source, &dir.join(DATA), watch))
 }
 
 /// The identity of a joining that was interrupted; `None` if the folder is free for a new one.
@@ -202,6 +214,8 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
             etcd,
             begins: false,
             left: false,
+            rejoins: None,
+            rejoined_s: 0,
         },
         authority: &authority,
         files,

@@ -23,6 +23,8 @@ pub mod log;
 pub mod overview;
 pub mod peer;
 pub mod quorum;
+pub mod recovery;
+pub mod rejoin;
 pub mod snapshot;
 pub mod token;
 mod trouble;

@@ -149,6 +149,11 @@ impl EtcdLog {
         self.shared.pool.endpoints().to_vec()
     }
 
+    /// Why this node cannot follow the log any longer; `None` while it does.
+    pub fn failure(&self) -> Option<LogFailure> {
+        self.shared.queue.failure()
+    }
+
     /// Positions at which nodes reported different states, ascending; empty as it should be.
     pub fn differences(&self) -> Vec<Difference> {
         lock(&self.shared.members).differences()

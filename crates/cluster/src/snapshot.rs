@@ -15,7 +15,7 @@ mod local;
 mod making;
 
 pub use copy::Copy;
-pub use fetch::{Watch, fetch};
+pub use fetch::{Source, Watch, fetch};
 
 use crate::peer::{Offer, PeerNode};
 use crate::trouble::Trouble;
@@ -84,14 +84,16 @@ impl Donor {
         })
     }
 
-    /// The copy there is, or a new one that is being made from now on. Waits for the disk.
+    /// The copy there is, if it has all records up to `place`, or a new one that is being made from
+    /// now on. Waits for the disk.
     ///
     /// # Errors
     /// There is too little room, or the node can make none.
-    pub fn offer(&self) -> Result<Offer, NoCopy> {
+    pub fn offer(&self, place: u64) -> Result<Offer, NoCopy> {
         let mut current = self.current();
         if let Some(current) = &*current
             && !current.copy.has_failed()
+            && current.copy.offer.place >= place
         {
             current.copy.touch();
             return Ok(current.copy.offer.clone());

@@ -264,9 +264,9 @@ impl Keeper {
 }
 
 /// Result of a look.
-struct Looked {
+pub(crate) struct Looked {
     /// The members; `None` if none answered.
-    members: Option<Vec<Seen>>,
+    pub(crate) members: Option<Vec<Seen>>,
     waiting: Option<String>,
     /// Time until the next look.
     pause: Duration,
@@ -295,8 +295,8 @@ async fn ensure(own: &mut OwnVoter, nodes: &Nodes, urls: &[String]) -> Looked {
     }
 }
 
-/// Looks at the members of an operator's etcd.
-async fn observe(identity: &Identity, urls: &[String]) -> Looked {
+/// Looks at the members of etcd, and changes nothing.
+pub(crate) async fn observe(identity: &Identity, urls: &[String]) -> Looked {
     let files = identity.etcd_files();
     let tls = TlsFiles {
         authority: files.authority,

@@ -8,7 +8,8 @@ mod watch;
 
 pub use backup::{Backup, Compact, Restore, Verify};
 pub use cluster::{
-    Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRemove, ClusterStatus,
+    Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRecover, ClusterRemove,
+    ClusterStatus,
 };
 pub use data::{
     Compress, Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,

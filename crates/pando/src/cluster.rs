@@ -1,14 +1,17 @@
 //! `pando cluster`: makes nodes of a cluster, takes them out, and shows their state.
 
 mod departure;
+mod ending;
 mod facts;
 mod folder;
 mod join;
 mod mark;
 mod node;
+mod recover;
 mod served;
 mod status;
 
+pub use ending::Ending;
 pub use join::enter;
 pub use node::{Joined, Serving};
 
@@ -31,6 +34,7 @@ pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
         ClusterAction::Status(it) => status::status(it),
         ClusterAction::Leave(it) => departure::leave(it),
         ClusterAction::Remove(it) => departure::remove(it),
+        ClusterAction::Recover(it) => recover::recover(it),
     }
 }
 

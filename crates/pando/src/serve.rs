@@ -1,18 +1,23 @@
 //! `pando serve`: serves the directory in a folder until told to stop.
 
 use crate::cli::Serve;
-use crate::cluster::{Joined, Serving};
+use crate::cluster::{Ending, Joined, Serving};
 use crate::node_folder::{data_folder, socket_path};
 use crate::report::{Problem, note};
+use ::cluster::rejoin;
 use directory::Directory;
 use protocol::counted;
 use server::{Config, Overrides, Server, StartError};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 /// Serves until a signal.
 pub fn serve(it: &Serve) -> Result<(), Problem> {
-    data_folder(&it.dir)?;
+    if !rejoin::is_under_way(&it.dir) {
+        data_folder(&it.dir)?;
+    }
     let overrides = Overrides {
         listen: it.listen.clone(),
         threads: it.threads,
@@ -21,8 +26,25 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
     };
     let served = start(&it.dir, &overrides)?;
     announce(&served.server);
-    served.wait();
-    Ok(())
+    match served.wait() {
+        Ending::NeedsCopy => Err(begin_again()),
+        Ending::Left | Ending::Stopped => Ok(()),
+    }
+}
+
+/// Takes the place of this process with another one of the same command, which serves the node
+/// anew. Returns only on failure.
+fn begin_again() -> Problem {
+    let program = std::env::current_exe();
+    let failed = |error| Problem::failed(format_args!("serving the node again: {error}"));
+    match program {
+        Ok(program) => failed(
+            Command::new(program)
+                .args(std::env::args_os().skip(1))
+                .exec(),
+        ),
+        Err(error) => failed(error),
+    }
 }
 
 /// A node's server, and its part in a cluster.
@@ -34,25 +56,28 @@ pub struct Served {
 }
 
 impl Served {
-    /// Waits until the server was told to stop and has ended.
-    pub fn wait(self) {
-        let left = self.member.as_ref().map(Serving::left);
-        let watch = left.clone().map(|left| {
+    /// Waits until the server has ended. Returns the reason.
+    pub fn wait(self) -> Ending {
+        let watch = self.member.as_ref().map(|member| {
+            let (endings, needs_copy) = (member.endings(), member.needs_copy());
             let server = Arc::clone(&self.server);
             std::thread::spawn(move || {
-                if left.wait() {
+                let ending = endings.wait(needs_copy);
+                if ending != Ending::Stopped {
                     server.stop();
                 }
+                ending
             })
         });
         self.server.wait();
-        if let (Some(left), Some(watch)) = (left, watch) {
-            left.tell(false);
-            // It only waits, and stops.
-            watch.join().ok();
+        if let Some(member) = &self.member {
+            member.endings().tell(Ending::Stopped);
         }
+        // The thread only waits and stops.
+        let ending = watch.and_then(|it| it.join().ok());
         drop(self.member);
         server::logging::flush();
+        ending.unwrap_or(Ending::Stopped)
     }
 }
 
@@ -62,11 +87,11 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     config.owner_socket = socket_path(dir);
     config.heed_signals = true;
     server::logging::start(&config.settings.log);
-    close_data(&config.data_folder());
     let mut options = config.directory_options();
     let program = config.etcd_program();
     let joined = Joined::load(dir, program.as_deref())?;
     options.connect = joined.as_ref().map(Joined::connect);
+    close_data(&config.data_folder());
     let directory = Directory::open(&config.data_folder(), &options);
     let directory = directory.map_err(|it| Problem::failed(StartError::Directory(it)))?;
     let member = joined.map(|it| it.serve(&directory)).transpose()?;

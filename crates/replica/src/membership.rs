@@ -1,7 +1,8 @@
 //! The mark of a database that belongs to a cluster: its tools and recovery depend on it.
 
 use crate::recover;
-use state::meta::META_CLUSTER;
+use state::lanes::Lanes;
+use state::meta::{META_CLUSTER, META_TIME};
 use state::stop::Failure;
 use std::path::Path;
 use store::{IndexSet, Snapshot, Store};
@@ -15,6 +16,20 @@ pub struct ClusterMark {
     pub generation: u64,
 }
 
+/// How far a database has followed the log of its cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached {
+    /// The cluster; `None` for the database of a node alone.
+    pub mark: Option<ClusterMark>,
+    /// Place up to which every record was executed; 0 before the first.
+    pub place: u64,
+    /// Position of the state.
+    pub position: u64,
+    /// Time of the last record that changed something, in microseconds since 1970; 0 if there is
+    /// none.
+    pub time_us: u64,
+}
+
 /// Marks the database of a data folder that no process has open.
 ///
 /// # Errors
@@ -26,7 +41,8 @@ pub fn mark(data: &Path, membership: &ClusterMark) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Marks the database of an open store, on the disk when this returns.
+/// Marks the database of an open store, on the disk when this returns. It follows the log of this
+/// cluster and generation from the log's beginning: nothing is left of another log.
 ///
 /// # Errors
 /// The store cannot be written.
@@ -36,6 +52,7 @@ pub fn put(store: &Store, membership: &ClusterMark) -> Result<(), Failure> {
         definitions: Vec::new(),
     };
     let mut batch = store.begin(&none)?;
+    Lanes::forget(&mut batch)?;
     let generation = membership.generation.to_be_bytes();
     batch.put_meta(
         META_CLUSTER,
@@ -56,6 +73,22 @@ pub fn of(snapshot: &Snapshot<'_>) -> Result<Option<ClusterMark>, Failure> {
 pub(crate) fn is_marked(data: &Path) -> bool {
     let row = Store::next_meta(data, META_CLUSTER);
     row.and_then(|it| decode(&it)).is_some()
+}
+
+/// How far the database of an open store has followed its cluster's log.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn reached(store: &Store) -> Result<Reached, Failure> {
+    let mut reader = store.reader()?;
+    let snapshot = reader.snapshot()?;
+    let time_us = snapshot.meta(META_TIME)?.and_then(|it| it.try_into().ok());
+    Ok(Reached {
+        mark: of(&snapshot)?,
+        place: Lanes::load(&snapshot)?.place,
+        position: snapshot.position()?,
+        time_us: time_us.map_or(0, u64::from_be_bytes),
+    })
 }
 
 fn decode(row: &[u8]) -> Option<ClusterMark> {

@@ -4,7 +4,7 @@
 //! Invariant: a record is executed once, whatever a log repeats, and never by an outdated process
 //! of a node.
 
-use crate::meta::{META_CONFIGURATION, META_LANE, META_PLACE};
+use crate::meta::{META_CONFIGURATION, META_LANE, META_PART, META_PLACE};
 use crate::origin::{NodeId, Origin};
 use crate::stop::Failure;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +69,22 @@ impl Lanes {
             lanes.ends.insert(lane, end);
         }
         Ok(lanes)
+    }
+
+    /// Removes all rows of a log, parts of bundles included: another log is followed from its
+    /// beginning.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn forget(batch: &mut Batch<'_>) -> Result<(), Failure> {
+        for prefix in [META_LANE, META_PART, META_PLACE, META_CONFIGURATION] {
+            let rows = batch.snapshot().metas(prefix)?;
+            let keys: Vec<Vec<u8>> = rows.into_iter().map(|(key, _)| key.to_vec()).collect();
+            for key in keys {
+                batch.delete_meta(&key)?;
+            }
+        }
+        Ok(())
     }
 
     /// What to do with the record of this origin.

@@ -36,6 +36,30 @@ pub struct Membership {
     /// Whether the node has left the cluster. It follows the log no longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
+    /// Why the node's next start fetches a copy of another node's state; `None` if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejoins: Option<Rejoins>,
+    /// When the node last had a copy of another node's state because of such a reason, in seconds
+    /// since 1970; 0 for never.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejoined_s: u64,
+}
+
+/// Reason why a node needs a copy of another node's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rejoins {
+    /// Records that it lacks are no longer in the log.
+    Trimmed {
+        /// Place of the last record that is gone.
+        floor: u64,
+    },
+    /// Its state is not that of most nodes.
+    Different,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A node of a cluster, and where it is.
@@ -97,6 +121,16 @@ impl Membership {
             peer_url: address.etcd_peer_url(),
             others,
         })
+    }
+
+    /// Identifier of the log that the node follows: another one in each generation, so that a new
+    /// log can be kept where the former one was.
+    pub fn log(&self) -> [u8; 16] {
+        let ClusterId(mut log) = self.cluster;
+        let generation = (self.generation - 1).to_be_bytes();
+        let tail = log.iter_mut().skip(8);
+        tail.zip(generation).for_each(|(byte, it)| *byte ^= it);
+        log
     }
 
     /// This node as a member.

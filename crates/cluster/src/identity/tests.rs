@@ -20,6 +20,8 @@ fn membership() -> Membership {
         etcd: Membership::managed_etcd(NODE, &address, vec!["https://ldap2:8391".to_owned()]),
         begins: false,
         left: false,
+        rejoins: None,
+        rejoined_s: 0,
         peers: vec![Member {
             node: NodeId([8; 16]),
             address: "ldap2:8390".parse().unwrap(),

@@ -81,7 +81,7 @@ pub fn routes(
         .route("/status", get(status))
         .route("/remove", post(remove))
         .route("/leave", post(leave))
-        .route("/snapshot", get(snapshot))
+        .route("/snapshot/{place}", get(snapshot))
         .route("/snapshot/{id}/{number}", get(piece))
         .route("/snapshot/{id}/sums/{number}", get(sums))
         .fallback(|| async { Refused::new(StatusCode::NOT_FOUND, "there is nothing here") })
@@ -143,9 +143,10 @@ fn request<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
 async fn snapshot(
     State(it): Shared,
     Extension(caller): Extension<Caller>,
+    Path(place): Path<u64>,
 ) -> Result<Response, Refused> {
     caller.require_node()?;
-    let offer = blocking(move || it.donor.offer()).await?;
+    let offer = blocking(move || it.donor.offer(place)).await?;
     let offer = offer.map_err(|error| {
         let status = match error {
             NoCopy::NoRoom(_) => StatusCode::INSUFFICIENT_STORAGE,

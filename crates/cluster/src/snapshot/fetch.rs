@@ -33,24 +33,33 @@ pub struct Watch {
     pub found: AtomicU64,
 }
 
-/// Fetches a copy of the database of one of `peers` into the data folder `data`, which must not
-/// exist. If a peer dies meanwhile, it and the others are tried for a minute after the last piece.
+/// Where a copy comes from.
+#[derive(Clone, Copy)]
+pub struct Source<'s> {
+    /// Nodes, asked one after another.
+    pub peers: &'s [PeerClient],
+    /// Place of the log up to which the copy must have all records; 0 for any copy.
+    pub place: u64,
+}
+
+/// Fetches a copy of the database into the data folder `data`, which must not exist. If a peer dies
+/// meanwhile, it and the others are tried for a minute after the last piece.
 ///
 /// # Errors
 /// No peer has a copy, there is too little room, or a file cannot be written. What was fetched
 /// stays for the next call.
-pub async fn fetch(peers: &[PeerClient], data: &Path, watch: &Watch) -> Result<Offer, Trouble> {
+pub async fn fetch(source: Source<'_>, data: &Path, watch: &Watch) -> Result<Offer, Trouble> {
     let local = Arc::new(Local::open(data)?);
     let writes = Arc::new(Semaphore::new(AT_A_TIME));
     let mut trouble = Trouble::Refused("no node is known that has a copy".to_owned());
     // The last piece, or the first answer; `None` while nobody has answered at all.
     let mut heard = None;
     loop {
-        for peer in peers {
+        for peer in source.peers {
             let mut tried = Instant::now();
             loop {
                 let attempt = Attempt::new(peer, &local, &writes, watch);
-                let ended = attempt.run().await;
+                let ended = attempt.run(source.place).await;
                 if attempt.fetched.get() > 0 || attempt.answered.get() && heard.is_none() {
                     heard = Some(Instant::now());
                     tried = Instant::now();
@@ -151,9 +160,10 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    async fn run(&self) -> Result<Done, Stop> {
+    async fn run(&self, place: u64) -> Result<Done, Stop> {
         let mut link = self.peer.connect().await.map_err(Stop::There)?;
-        let offer: Offer = link.get("/snapshot").await.map_err(Stop::There)?;
+        let path = format!("/snapshot/{place}");
+        let offer: Offer = link.get(&path).await.map_err(Stop::There)?;
         self.answered.set(true);
         if offer.piece_bytes == 0 || offer.piece_bytes > super::PIECE_BYTES {
             return Err(self.strange("a piece of another length than expected"));

@@ -3,7 +3,7 @@
 use crate::node::{BYTES, Donor, Joiner, wait_until};
 use cluster::identity::Identity;
 use cluster::peer::PeerClient;
-use cluster::snapshot::{Watch, fetch};
+use cluster::snapshot::{Source, Watch, fetch};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -64,8 +64,12 @@ fn an_interrupted_joiner_goes_on_where_it_was() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
+            let source = Source {
+                peers: &peers,
+                place: 0,
+            };
             tokio::select! {
-                _ = fetch(&peers, &data, &watch) => panic!("the copy has no end yet"),
+                _ = fetch(source, &data, &watch) => panic!("the copy has no end yet"),
                 () = enough => {}
             }
         });

@@ -126,7 +126,7 @@ fn strangers_see_nothing() {
         let mut link = stranger.connect().await.unwrap();
         for path in [
             "/status",
-            "/snapshot",
+            "/snapshot/0",
             "/snapshot/1/0",
             "/snapshot/1/sums/0",
         ] {

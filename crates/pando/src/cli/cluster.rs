@@ -31,6 +31,8 @@ pub enum ClusterAction {
     Leave(ClusterLeave),
     /// Take a dead node out of a cluster, by a living one
     Remove(ClusterRemove),
+    /// Make the survivor that is furthest the first node of a cluster that has lost its log
+    Recover(ClusterRecover),
 }
 
 /// `pando cluster init`
@@ -126,4 +128,21 @@ pub struct ClusterRemove {
     /// Remove it even if writes stop until other nodes are back
     #[arg(long)]
     pub lose_quorum: bool,
+}
+
+/// `pando cluster recover`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For a cluster most of whose voters are lost for good. Serve all survivors, which \
+    then tell how far they are, stop the one that is furthest, and give it this command. It begins \
+    another generation of the cluster, with a log of its own; all other nodes join it with new \
+    folders."
+)]
+pub struct ClusterRecover {
+    /// The folder of the survivor, which is stopped
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Begin even if nodes do not answer; writes that they alone have executed are lost
+    #[arg(long)]
+    pub lose_silent: bool,
 }

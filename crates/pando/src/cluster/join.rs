@@ -42,12 +42,12 @@ pub fn enter(it: &ClusterJoin) -> Result<Identity, Problem> {
     };
     let identity = join::enter(&options).map_err(Problem::failed)?;
     write_settings(&it.dir)?;
-    fill(&it.dir, &options.from)?;
+    fill(&it.dir, &options.from, 0)?;
     Ok(identity)
 }
 
-/// Fetches the copy of the directory, and shows how far it is.
-fn fill(dir: &Path, from: &Address) -> Result<(), Problem> {
+/// Fetches a copy of the directory that has all records up to a place, and shows how far it is.
+pub fn fill(dir: &Path, from: &Address, place: u64) -> Result<(), Problem> {
     let watch = Arc::new(Watch::default());
     let watched = Arc::clone(&watch);
     let look = move || {
@@ -62,7 +62,7 @@ fn fill(dir: &Path, from: &Address) -> Result<(), Problem> {
     };
     let started = Instant::now();
     let progress = Progress::show("writing to the disk", Arc::new(look));
-    let filled = join::fill(dir, from, &watch);
+    let filled = join::fill_up_to(place, dir, from, &watch);
     drop(progress);
     filled.map_err(Problem::failed)?;
     note(format_args!(

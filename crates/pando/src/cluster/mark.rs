@@ -2,7 +2,7 @@
 
 use crate::report::Problem;
 use ::cluster::identity::ClusterId;
-use replica::membership::{self, ClusterMark};
+use replica::membership::{self, ClusterMark, Reached};
 use replica::recover;
 use std::path::Path;
 use store::Store;
@@ -23,6 +23,11 @@ impl Unserved {
             }
             Err(failure) => Err(Problem::failed(failure)),
         }
+    }
+
+    /// How far the database has followed the log of its cluster.
+    pub fn reached(&self) -> Result<Reached, directory::Failure> {
+        membership::reached(&self.0)
     }
 
     /// Notes that the database belongs to a cluster, on the disk when this returns.

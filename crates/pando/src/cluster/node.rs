@@ -1,7 +1,9 @@
 //! A served node's part in its cluster: its etcd, its commit log, and its service for other nodes.
 
+use super::ending::Endings;
 use super::facts::Part;
-use super::served::{Left, ServedNode};
+use super::join;
+use super::served::ServedNode;
 use crate::report::Problem;
 use ::cluster::etcd::{
     Address as EtcdAddress, EtcdProgram, Member as EtcdMember, OwnVoter, Pace, Start, TlsFiles,
@@ -11,6 +13,7 @@ use ::cluster::identity::{Etcd, Identity, ManagedEtcd};
 use ::cluster::log::{EtcdLog, EtcdLogSettings, LogTls, NodeAbout, found};
 use ::cluster::peer::Service;
 use ::cluster::voting::Voting;
+use ::cluster::{recovery, rejoin};
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
 use replica::commit_log::CommitLog;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -35,13 +38,25 @@ pub struct Joined {
 pub struct Serving {
     _service: Service,
     _voting: Arc<Voting>,
-    left: Arc<Left>,
+    endings: Arc<Endings>,
+    identity: Arc<Identity>,
+    log: Arc<EtcdLog>,
 }
 
 impl Serving {
-    /// Tells when the node has left the cluster.
-    pub fn left(&self) -> Arc<Left> {
-        Arc::clone(&self.left)
+    /// Tells when the server is to end.
+    pub fn endings(&self) -> Arc<Endings> {
+        Arc::clone(&self.endings)
+    }
+
+    /// A look whether the node has to be served anew with a copy of another node's state. If so,
+    /// that is noted for the next start.
+    pub fn needs_copy(&self) -> impl Fn() -> bool + Send + 'static {
+        let (identity, log) = (Arc::clone(&self.identity), Arc::clone(&self.log));
+        move || {
+            log.failure()
+                .is_some_and(|failure| rejoin::note(&identity, &failure))
+        }
     }
 }
 
@@ -60,12 +75,17 @@ impl Joined {
                  join with `pando cluster join`"
             )));
         }
+        recovery::require_newest_generation(&identity).map_err(Problem::failed)?;
         let now = Duration::from_micros(SystemClock.now_us());
         identity.renew(now).map_err(Problem::failed)?;
         let etcd = match &identity.membership.etcd {
             Etcd::Managed(etcd) => Some(own_etcd(dir, &identity, etcd, program)?),
             Etcd::External(_) => None,
         };
+        if let Some(copying) = rejoin::begin(dir, &identity).map_err(Problem::failed)? {
+            join::fill(dir, &copying.from, copying.place())?;
+            copying.end().map_err(Problem::failed)?;
+        }
         Ok(Some(Joined {
             identity: Arc::new(identity),
             etcd,
@@ -105,19 +125,21 @@ impl Joined {
             voting: Arc::downgrade(&voting),
         };
         directory.set_shown(Box::new(move || part.entries()));
-        let left = Arc::default();
+        let endings = Arc::default();
         let node = Arc::new(ServedNode {
             identity: Arc::clone(&self.identity),
             directory: directory.clone(),
             log: Arc::clone(log),
             voting: Arc::clone(&voting),
-            left: Arc::clone(&left),
+            endings: Arc::clone(&endings),
         });
         let service = Service::start(&self.identity, node).map_err(Problem::failed)?;
         Ok(Serving {
             _service: service,
             _voting: voting,
-            left,
+            endings,
+            identity: self.identity,
+            log: Arc::clone(log),
         })
     }
 }
@@ -193,7 +215,7 @@ fn settings(
         let text = std::fs::read_to_string(path);
         text.map_err(|error| Failure::file(path.display().to_string(), error))
     };
-    let mut settings = EtcdLogSettings::new(urls, membership.cluster.0, membership.node);
+    let mut settings = EtcdLogSettings::new(urls, membership.log(), membership.node);
     settings.tls = Some(LogTls {
         authority: read(&files.authority)?,
         certificate: read(&files.certificate)?,

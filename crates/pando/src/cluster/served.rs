@@ -1,5 +1,6 @@
 //! A served node, as its service for other nodes and for commands sees it.
 
+use super::ending::{Ending, Endings};
 use super::node::FORMAT_LEVEL;
 use ::cluster::departure::{Consent, Departures};
 use ::cluster::identity::{Etcd, Identity, Member};
@@ -12,7 +13,7 @@ use directory::{Clock, Directory, SystemClock};
 use replica::commit_log::CommitLog;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for which records are kept for a node that copies the database.
@@ -25,31 +26,7 @@ pub struct ServedNode {
     pub log: Arc<EtcdLog>,
     pub voting: Arc<Voting>,
     /// Told when the node has left.
-    pub left: Arc<Left>,
-}
-
-/// News that the node has left its cluster, or that nobody waits for that any more.
-#[derive(Default)]
-pub struct Left {
-    how: Mutex<Option<bool>>,
-    told: Condvar,
-}
-
-impl Left {
-    /// Waits; `true` if the node has left, `false` if it ends otherwise.
-    pub fn wait(&self) -> bool {
-        let how = self.how.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = self.told.wait_while(how, |it| it.is_none());
-        let told = told.unwrap_or_else(PoisonError::into_inner);
-        *told == Some(true)
-    }
-
-    /// Tells how it is, unless that was told before.
-    pub fn tell(&self, has_left: bool) {
-        let mut how = self.how.lock().unwrap_or_else(PoisonError::into_inner);
-        how.get_or_insert(has_left);
-        self.told.notify_all();
-    }
+    pub endings: Arc<Endings>,
 }
 
 impl ServedNode {
@@ -148,7 +125,7 @@ impl PeerNode for ServedNode {
         let answer = answer.map_err(|it| it.to_string())?;
         if answer.left {
             tracing::warn!("this node has left the cluster, and ends");
-            self.left.tell(true);
+            self.endings.tell(Ending::Left);
         }
         Ok(answer)
     }

@@ -1,0 +1,130 @@
+//! A cluster that has lost its log begins another generation, on the survivor that is furthest.
+//!
+//! Invariant: no generation begins while the log works, nor on a node that is known to have
+//! executed less than another one.
+
+use crate::command::runtime;
+use crate::etcd::claim;
+use crate::identity::{Etcd, Identity, Member};
+use crate::peer::{NodeStatus, PeerClient};
+use crate::trouble::Trouble;
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, io};
+
+/// Time in which a node must answer.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// How far a node has followed the lost log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Survivor {
+    /// Place of the last record that it has executed.
+    pub place: u64,
+    /// Position of its state.
+    pub position: u64,
+}
+
+/// Nodes that are not heard. Writes that they alone have executed are not in the new generation.
+pub type Silent = Vec<Member>;
+
+/// Looks whether the generation may begin on this node: the log is lost to all nodes that answer,
+/// and none of them is further. Returns the nodes that do not answer.
+///
+/// # Errors
+/// A node follows a log that works or one of a later generation, or has executed more.
+pub fn survey(identity: &Identity, own: Survivor) -> Result<Silent, Trouble> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let mut silent = Vec::new();
+        for peer in &identity.membership.peers {
+            let client = PeerClient::new(identity, peer.address.clone())?;
+            let asked = async { client.connect().await?.get::<NodeStatus>("/status").await };
+            match tokio::time::timeout(ANSWER_WAIT, asked).await {
+                Ok(Ok(status)) => judge(identity, own, &status)?,
+                Ok(Err(_)) | Err(_) => silent.push(peer.clone()),
+            }
+        }
+        Ok(silent)
+    })
+}
+
+fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), Trouble> {
+    let NodeStatus { node, address, .. } = other;
+    require_newest(identity, other)?;
+    if other.trouble.is_none() {
+        return Err(Trouble::Refused(format!(
+            "node {node} at {address} writes: the cluster has not lost its log; take lost nodes \
+             out with `pando cluster remove`"
+        )));
+    }
+    if other.place > own.place {
+        return Err(Trouble::Refused(format!(
+            "node {node} at {address} is further: it has reached position {}, this node {}; \
+             recover there",
+            other.position, own.position
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses if another node follows a log of a later generation.
+fn require_newest(identity: &Identity, other: &NodeStatus) -> Result<(), Trouble> {
+    let own = identity.membership.generation;
+    match other.generation > own {
+        false => Ok(()),
+        true => Err(Trouble::Refused(format!(
+            "the cluster has begun generation {} at node {} ({}), and this node belongs to \
+             generation {own}: join the cluster with a new folder",
+            other.generation, other.node, other.address
+        ))),
+    }
+}
+
+/// Refuses to follow a log that other nodes have left: one of those that answer is of a later
+/// generation.
+///
+/// # Errors
+/// The node that answered, and its generation.
+pub fn require_newest_generation(identity: &Identity) -> Result<(), Trouble> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let mut asked = tokio::task::JoinSet::new();
+        for peer in &identity.membership.peers {
+            let client = PeerClient::new(identity, peer.address.clone())?;
+            asked.spawn(tokio::time::timeout(ANSWER_WAIT, async move {
+                client.connect().await?.get::<NodeStatus>("/status").await
+            }));
+        }
+        for answer in asked.join_all().await.into_iter().flatten().flatten() {
+            require_newest(identity, &answer)?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes the node the first one of the next generation, after its database was marked. The data of
+/// its member of etcd are kept in another folder.
+///
+/// # Errors
+/// A file cannot be written or renamed; the call can be repeated.
+pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Trouble> {
+    claim::end_left(&dir.join("etcd")).map_err(Trouble::file(&dir.join("etcd")))?;
+    let (etcd, kept) = (
+        dir.join("etcd"),
+        dir.join(format!("etcd.before-{generation}")),
+    );
+    match fs::rename(&etcd, &kept) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Trouble::file(&etcd)(error));
+        }
+        _ => {}
+    }
+    identity.note(|membership| {
+        membership.generation = generation;
+        membership.begins = true;
+        membership.peers.clear();
+        if let Etcd::Managed(etcd) = &mut membership.etcd {
+            etcd.others.clear();
+        }
+    })
+}

@@ -1,0 +1,49 @@
+//! Why the server of a node of a cluster ends by itself.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Time between two looks whether the node can still follow its log.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Reason why a server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The node has left its cluster.
+    Left,
+    /// The node needs a copy of another node's state, which its next start fetches.
+    NeedsCopy,
+    /// The server was told to stop.
+    Stopped,
+}
+
+/// News of the reason, told once.
+#[derive(Default)]
+pub struct Endings {
+    reason: Mutex<Option<Ending>>,
+    told: Condvar,
+}
+
+impl Endings {
+    /// Waits for the reason; `needs_copy` is asked now and then.
+    pub fn wait(&self, needs_copy: impl Fn() -> bool) -> Ending {
+        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(reason) = *reason {
+                return reason;
+            }
+            let waited = self.told.wait_timeout(reason, LOOK_EVERY);
+            reason = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if reason.is_none() && needs_copy() {
+                *reason = Some(Ending::NeedsCopy);
+            }
+        }
+    }
+
+    /// Tells the reason, unless one was told before.
+    pub fn tell(&self, ending: Ending) {
+        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.get_or_insert(ending);
+        self.told.notify_all();
+    }
+}
