@@ -82,8 +82,8 @@ fn put_seconds(text: &mut String, time_us: u64) {
     }
 }
 
-/// Appends a number with leading zeros up to a width, in a base up to 16. Every write has three such
-/// texts, and formatting by the standard library took a twentieth of its execution.
+/// Appends a number with leading zeros up to a width, in a base up to 16. Every write has three of
+/// these texts, and formatting by the standard library took a twentieth of its execution.
 fn put<const BASE: u64>(text: &mut String, number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let (mut at, mut rest) = (digits.len(), number);
