@@ -11,6 +11,7 @@ use protocol::{
     write_request,
 };
 
+mod competing;
 mod refusals;
 
 /// Feature by which a client may choose identifiers.

@@ -1,6 +1,7 @@
 //! Clusters of real processes, with real etcd.
 
 mod bench;
+mod competing;
 mod doors;
 mod faults;
 mod freshness;

@@ -10,7 +10,7 @@ pub(crate) use search::SearchControls;
 
 use crate::context::Context;
 use crate::reply::Reply;
-use policy::{Right, Subject};
+use policy::Right;
 use protocol::{Control, DecodeError, MessageId, Request, ResultCode, control, oid};
 use schema::Name;
 use state::stop::Stop;
@@ -311,11 +311,20 @@ impl<'a> Controls<'a> {
         Ok(())
     }
 
-    /// The controls that execution must know; `None` if there are none.
-    pub fn write_options(&self, subject: &Subject) -> Option<Box<WriteOptions>> {
+    /// Conditions and controls of a write to this entry that execution must know; `None` if there
+    /// are none.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn write_options(
+        &self,
+        context: &Context<'_>,
+        name: &Name,
+    ) -> Result<Option<Box<WriteOptions>>, Stop> {
         let owned = |value: Option<&[u8]>| value.map(<[u8]>::to_vec);
-        WriteOptions {
-            administrator: subject.is_administrator(),
+        let first_wins = context.catalog.first_writer_wins(name);
+        let options = WriteOptions {
+            administrator: context.subject.is_administrator(),
             assertion: owned(self.assertion),
             pre_read: owned(self.pre_read),
             post_read: owned(self.post_read),
@@ -324,9 +333,10 @@ impl<'a> Controls<'a> {
             relaxed: self.relaxed,
             tree: self.tree_delete,
             counts_passwords: false,
+            seen: first_wins.then(|| context.position()).transpose()?,
             former: None,
-        }
-        .if_any()
+        };
+        Ok(options.if_any())
     }
 
     fn transaction(&mut self, control: &Control<'a>) -> Result<(), Stop> {

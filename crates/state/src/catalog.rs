@@ -91,6 +91,9 @@ pub struct Catalog {
     pub rules: Rules,
     /// Data for finding the password policy of an entry.
     pub policing: Policing,
+    /// Roots of the subtrees in which the first of two competing writes wins:
+    /// `pandoFirstWriterWins`.
+    pub first_writer_wins: Vec<Name>,
 }
 
 /// The root of a subtree that this node holds.
@@ -138,6 +141,13 @@ impl Catalog {
         self.contexts
             .iter()
             .find(|context| name.is_within(&context.name))
+    }
+
+    /// Returns whether a write to an entry of this name is refused if another write changed the
+    /// entry after the client's node took this one.
+    pub fn first_writer_wins(&self, name: &Name) -> bool {
+        let mut roots = self.first_writer_wins.iter();
+        roots.any(|root| name.is_within(root))
     }
 
     /// Returns whether the name is that of a naming context.

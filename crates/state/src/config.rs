@@ -67,7 +67,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let states = snapshot.index_states()?;
     let indexes = IndexSet::from_states(schema.clone(), &states);
     let has_subentries = snapshot.meta(META_SUBENTRIES)?.is_some();
-    let proxies = load_proxies(snapshot, &schema, &config)?;
+    let proxies = load_names(snapshot, &schema, &config, "pandoProxy")?;
     let secrets = load_secrets(snapshot, &schema, &config)?;
     let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
     Ok(Catalog {
@@ -109,6 +109,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         has_subentries,
         rules: load_rules(snapshot, &schema, &known)?,
         policing: load_policing(snapshot, &schema, &config)?,
+        first_writer_wins: load_names(snapshot, &schema, &config, "pandoFirstWriterWins")?,
         indexes,
         indexing: states.iter().any(IndexState::has_work),
         index_marks: index_marks(snapshot, &schema, &known)?,
@@ -320,17 +321,19 @@ fn load_policing(
     })
 }
 
-/// `pandoProxy`: the entries that may act as others (RFC 4370).
-fn load_proxies(
+/// Names in a setting: `pandoProxy`, the entries that may act as others (RFC 4370), and
+/// `pandoFirstWriterWins`, the roots of subtrees.
+fn load_names(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
     config: &Name,
+    attribute: &str,
 ) -> Result<Vec<Name>, Failure> {
-    let spelled = config_texts(snapshot, schema, config, "pandoProxy")?;
+    let spelled = config_texts(snapshot, schema, config, attribute)?;
     let names = spelled.iter().map(|spelled| {
         schema
             .resolve_name(spelled)
-            .map_err(|error| Failure::Configuration(format!("pandoProxy \"{spelled}\": {error}")))
+            .map_err(|error| Failure::Configuration(format!("{attribute} \"{spelled}\": {error}")))
     });
     names.collect()
 }

@@ -14,6 +14,7 @@ mod many;
 mod modify;
 mod numbers;
 mod options;
+mod overtaken;
 mod relaxed;
 mod rename;
 mod unique;

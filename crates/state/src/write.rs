@@ -51,6 +51,9 @@ pub struct WriteOptions {
     /// one does not make the others new. False in records of earlier builds, which are executed as
     /// they were.
     pub counts_passwords: bool,
+    /// Position of the state in which the client's node took the write, if the first of two
+    /// competing writes wins at this name; `None` if both are executed.
+    pub seen: Option<u64>,
     /// Former passwords, with which a new one is compared before it is hashed. Not logged, because
     /// execution does not need them.
     pub former: Option<Box<Former>>,

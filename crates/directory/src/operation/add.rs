@@ -65,11 +65,12 @@ pub(crate) fn resolve(
     let types = attributes.iter().map(|it| it.description.type_id);
     placed::refuse_misplaced(catalog, grant.name(), types)?;
     dynamic::complete(context, &mut attributes, time_to_live, clock)?;
+    let options = controls.write_options(context, grant.name())?;
     Ok(Write {
         grant,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
-        options: controls.write_options(context.subject),
+        options,
         change: Change::Add(Addition {
             rdn_spelled,
             rdn,

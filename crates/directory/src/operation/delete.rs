@@ -23,11 +23,12 @@ pub(crate) fn resolve(
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
     controls.require_rights(context, &name)?;
+    let options = controls.write_options(context, &name)?;
     Ok(Write {
         grant: Grant::decide(context, Right::Delete, name, None)?,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
-        options: controls.write_options(context.subject),
+        options,
         change: Change::Delete,
     })
 }

@@ -57,11 +57,12 @@ pub(crate) fn resolve(
         .filter(|it| it.operation != ChangeOperation::Delete && !it.given.values.is_empty());
     let types = put.map(|it| it.given.description.type_id);
     placed::refuse_misplaced(context.catalog, grant.name(), types)?;
+    let options = controls.write_options(context, grant.name())?;
     Ok(Write {
         grant,
         spelled: request.object.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
-        options: controls.write_options(context.subject),
+        options,
         change: Change::Modify(changes),
     })
 }

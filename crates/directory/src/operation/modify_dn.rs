@@ -59,11 +59,12 @@ pub(crate) fn resolve(
             Some(superior)
         }
     };
+    let options = controls.write_options(context, grant.name())?;
     Ok(Write {
         grant,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
-        options: controls.write_options(context.subject),
+        options,
         change: Change::Rename(Renaming {
             rdn_spelled: string_form(request.new_rdn).into_owned(),
             rdn,

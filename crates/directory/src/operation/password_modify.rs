@@ -143,12 +143,13 @@ fn resolve(
         description: Description::of_type(type_id),
         values: vec![new],
     };
+    let options = controls.write_options(context, grant.name())?;
     Ok(Resolved {
         write: Write {
             grant,
             spelled: user.into_owned(),
             manage_dsa_it: false,
-            options: controls.write_options(context.subject),
+            options,
             change: Change::Modify(vec![Modification {
                 operation: ChangeOperation::Replace,
                 given,

@@ -67,6 +67,7 @@ impl Execution<'_, '_> {
         let mut done = Done::from(LdapResult::success());
         // Drops numbers given in a refused unit.
         self.given.clear();
+        self.refuse_overtaken(unit)?;
         match unit {
             [write] => match self.execute(write) {
                 Ok(controls) => done.outcome.controls = controls,

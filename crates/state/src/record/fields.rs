@@ -23,6 +23,7 @@ pub(super) mod field {
     pub const RELAXED: u8 = 10;
     pub const TREE: u8 = 11;
     pub const COUNTS_PASSWORDS: u8 = 12;
+    pub const SEEN: u8 = 13;
     pub const ADD: u8 = 16;
     pub const MODIFY: u8 = 17;
     pub const DELETE: u8 = 18;
@@ -138,12 +139,19 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
     for (tag, _) in flags.into_iter().filter(|(_, set)| *set) {
         put_field(out, tag, &[1]);
     }
+    if let Some(seen) = options.seen {
+        put_field(out, field::SEEN, &seen.to_le_bytes());
+    }
 }
 
 /// Decodes a field of the options; `false` if the tag is not one of an option.
-fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) -> bool {
-    if !(field::ADMINISTRATOR..=field::COUNTS_PASSWORDS).contains(&tag) {
-        return false;
+fn take_option(
+    tag: u8,
+    content: &[u8],
+    into: &mut Option<Box<WriteOptions>>,
+) -> Result<bool, String> {
+    if !(field::ADMINISTRATOR..=field::SEEN).contains(&tag) {
+        return Ok(false);
     }
     let options = into.get_or_insert_default();
     match tag {
@@ -154,9 +162,15 @@ fn take_option(tag: u8, content: &[u8], into: &mut Option<Box<WriteOptions>>) ->
         field::PERMISSIVE => options.permissive = content == [1],
         field::RELAXED => options.relaxed = content == [1],
         field::TREE => options.tree = content == [1],
-        _ => options.counts_passwords = content == [1],
+        field::COUNTS_PASSWORDS => options.counts_passwords = content == [1],
+        _ => options.seen = Some(take_position(content)?),
     }
-    true
+    Ok(true)
+}
+
+fn take_position(content: &[u8]) -> Result<u64, String> {
+    let position = content.try_into().map(u64::from_le_bytes);
+    position.map_err(|_| format!("expected a position of 8 bytes, got {}", content.len()))
 }
 
 /// Decodes a write, with the number of writes in the unit that it begins, if any.
@@ -183,7 +197,7 @@ pub(super) fn take_write(
             field::ATTEMPTS => change = Some(Change::Attempts(take_attempts(content)?)),
             field::TOGETHER => together = Some(take_together(content)?),
             field::RENAME => change = Some(Change::Rename(take_renaming(content, describe)?)),
-            other if take_option(other, content, &mut options) => {}
+            other if take_option(other, content, &mut options)? => {}
             other => return Err(format!("field {other} is of a later build")),
         }
     }

@@ -106,19 +106,23 @@ fn attempt() -> impl Strategy<Value = Attempt> {
 fn options() -> impl Strategy<Value = WriteOptions> {
     let bytes = || proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
     let flags = any::<[bool; 5]>();
-    let fields = (flags, bytes(), bytes(), bytes());
-    fields.prop_map(|(flags, assertion, pre_read, post_read)| WriteOptions {
-        administrator: flags[0],
-        assertion,
-        pre_read,
-        post_read,
-        no_operation: false,
-        permissive: flags[1],
-        relaxed: flags[2],
-        tree: flags[3],
-        counts_passwords: flags[4],
-        former: None,
-    })
+    let seen = proptest::option::of(any::<u64>());
+    let fields = (flags, bytes(), bytes(), bytes(), seen);
+    fields.prop_map(
+        |(flags, assertion, pre_read, post_read, seen)| WriteOptions {
+            administrator: flags[0],
+            assertion,
+            pre_read,
+            post_read,
+            no_operation: false,
+            permissive: flags[1],
+            relaxed: flags[2],
+            tree: flags[3],
+            counts_passwords: flags[4],
+            seen,
+            former: None,
+        },
+    )
 }
 
 fn write() -> impl Strategy<Value = Write> {
