@@ -8,6 +8,7 @@
 
 mod append;
 mod catch_up;
+mod credit;
 mod envelope;
 mod fence;
 mod found;
@@ -35,7 +36,7 @@ mod watch;
 pub use found::found;
 pub use members::{ClusterView, Database, Difference, Member, NodeDigest};
 pub use membership::ChangeFailure;
-pub use settings::{EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
+pub use settings::{Credit, EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
 pub use trim::HoldFailure;
 
 use fence::Question;

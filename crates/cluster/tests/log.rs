@@ -5,6 +5,8 @@
 
 #[path = "log/certificates.rs"]
 mod certificates;
+#[path = "log/credit.rs"]
+mod credit;
 #[path = "log/etcd.rs"]
 mod etcd;
 #[path = "log/loss.rs"]

@@ -4,6 +4,7 @@
 //! is this process's, the lane's key gets the next record. It is repeated unchanged until an answer
 //! comes or the reader of the log knows the outcome: whichever attempt succeeds, it succeeds once.
 
+use super::credit::LaneCredit;
 use super::envelope::Envelope;
 use super::lanes::Sent;
 use super::pool::Backoff;
@@ -22,7 +23,9 @@ const SLOW_ATTEMPTS: u32 = 2;
 /// Appends what comes to a lane until the log ends.
 pub(super) async fn run(shared: &Shared, lane: u8, mut bundles: UnboundedReceiver<Bundle>) {
     let mut appended = 0;
+    let mut credit = LaneCredit::default();
     while let Some(bundle) = bundles.recv().await {
+        credit.wait(shared).await;
         let end = append(shared, appended, &bundle).await;
         // Before the news: who hears it finds the lane free.
         shared.lanes.free(lane);

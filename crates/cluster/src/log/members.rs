@@ -6,8 +6,9 @@ pub(super) use agreement::Equality;
 pub use agreement::{Difference, NodeDigest};
 
 use super::keys::Key;
-use super::settings::NodeAbout;
+use super::settings::{Credit, NodeAbout};
 use super::values::{self, Floor, Format, Hold, Registration, Report};
+use super::volume::Volume;
 use replica::commit_log::{NodeId, Standing};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -103,6 +104,10 @@ struct Node {
     seen: Option<Instant>,
     /// When its last report was seen.
     reported: Option<Instant>,
+    /// When a report was seen that it has gone on.
+    advanced: Option<Instant>,
+    /// Number of the registration in which it was near the end of the log, 0 for none.
+    near_in: u64,
     clock_offset_us: Option<i64>,
     digests: BTreeMap<u64, u128>,
 }
@@ -111,6 +116,15 @@ struct HeldPlace {
     hold: Hold,
     revision: i64,
     seen: Instant,
+}
+
+/// A node that executes more slowly than the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SlowNode {
+    /// Bytes of records that it has not executed.
+    pub(super) bytes: u64,
+    /// The node.
+    pub(super) id: NodeId,
 }
 
 /// A value of a key.
@@ -209,6 +223,32 @@ impl Members {
         !lower.any(|(_, node)| node.is_within(alive_for))
     }
 
+    /// The node that is farthest behind, of those that run and go on; `None` if there are no such.
+    /// A node counts once it has been near: one that joins or was away may catch up first.
+    pub(super) fn slowest(
+        &mut self,
+        credit: &Credit,
+        alive_for: Duration,
+        volume: &Volume,
+    ) -> Option<SlowNode> {
+        let mut slowest = None;
+        for (id, node) in &mut self.nodes {
+            let Some(report) = &node.report else {
+                continue;
+            };
+            let bytes = volume.behind(report.standing().place);
+            if bytes <= credit.behind_bytes_max {
+                node.near_in = report.epoch;
+            }
+            let advanced = node.advanced.map(|at| at.elapsed());
+            let goes_on = advanced.is_some_and(|it| it < credit.stuck_after);
+            if node.near_in == report.epoch && goes_on && node.is_within(alive_for) {
+                slowest = slowest.max(Some(SlowNode { bytes, id: *id }));
+            }
+        }
+        slowest
+    }
+
     /// The last place that neither a hold needs any longer nor a node seen within `absent_for`, but
     /// for `own`, which knows better itself. `None` if there are no such.
     pub(super) fn unneeded(&self, own: NodeId, absent_for: Duration) -> Option<u64> {
@@ -240,7 +280,13 @@ impl Node {
 
     /// Takes a report that came at `now_us`, or at an unknown time.
     fn take_report(&mut self, report: Report, now_us: Option<u64>) {
-        let epoch = self.report.as_ref().map_or(0, |it| it.epoch);
+        let (epoch, place) = self.report.as_ref().map_or((0, 0), |it| {
+            let place = it.standing().place;
+            (it.epoch, place)
+        });
+        if report.standing().place > place {
+            self.advanced = Some(Instant::now());
+        }
         if report.epoch != epoch {
             // It may have begun anew with another node's state.
             self.digests.clear();
@@ -284,6 +330,7 @@ mod tests {
     /// A report with a synced place and a digest.
     pub(super) fn report(members: &mut Members, number: u8, epoch: u64, digest: u128) {
         let standing = Standing {
+            place: 100 * u64::from(number),
             synced_place: 100 * u64::from(number),
             ..Standing::default()
         };
@@ -347,6 +394,35 @@ mod tests {
         register(&mut members, 3, 2);
         report(&mut members, 3, 2, 7);
         assert_eq!(members.differences(), []);
+    }
+
+    #[test]
+    fn writers_wait_for_a_node_that_goes_on() {
+        let mut members = Members::default();
+        let mut volume = Volume::default();
+        for place in 1..=300 {
+            volume.add(place, 1 << 20);
+        }
+        let credit = Credit::default();
+        let slowest = |members: &mut Members, volume: &Volume| {
+            let slowest = members.slowest(&credit, SOON, volume);
+            slowest.map(|it| (it.id, it.bytes >> 20))
+        };
+        register(&mut members, 1, 1);
+        register(&mut members, 3, 1);
+        assert_eq!(slowest(&mut members, &volume), None);
+        // Node 1 is at place 100 and has to catch up first, node 3 is at place 300.
+        report(&mut members, 1, 1, 7);
+        report(&mut members, 3, 1, 7);
+        assert_eq!(slowest(&mut members, &volume), Some((id(3), 0)));
+        (301..=330).for_each(|place| volume.add(place, 1 << 20));
+        assert_eq!(slowest(&mut members, &volume), Some((id(3), 30)));
+        // A node that stands still is not waited for.
+        let stuck = Credit {
+            stuck_after: Duration::ZERO,
+            ..Credit::default()
+        };
+        assert_eq!(members.slowest(&stuck, SOON, &volume), None);
     }
 
     #[test]

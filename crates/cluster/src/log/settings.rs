@@ -38,6 +38,8 @@ pub struct EtcdLogSettings {
     pub report_every: Duration,
     /// When etcd's history is trimmed, and when it is full.
     pub trimming: Trimming,
+    /// How far writers go ahead of the slowest node.
+    pub credit: Credit,
     /// Time and random identifiers.
     pub clock: Arc<dyn Clock>,
 }
@@ -104,6 +106,28 @@ impl Default for Trimming {
     }
 }
 
+/// How far the nodes that write go ahead of the one that executes most slowly. A node that does
+/// not go on at all is not waited for: it needs an operator, or a copy of another node's state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credit {
+    /// Bytes of records that a running node may be behind before bundles wait for it.
+    pub behind_bytes_max: u64,
+    /// Time that a bundle waits at most, so that writes become slower and are not refused.
+    pub pause_max: Duration,
+    /// A node is waited for while it reported within this time that it has gone on.
+    pub stuck_after: Duration,
+}
+
+impl Default for Credit {
+    fn default() -> Self {
+        Credit {
+            behind_bytes_max: 16 << 20,
+            pause_max: Duration::from_secs(1),
+            stuck_after: Duration::from_secs(10),
+        }
+    }
+}
+
 impl EtcdLogSettings {
     /// Settings for a local network, with one lane, everything else as usual.
     pub fn new(endpoints: Vec<String>, cluster: [u8; 16], node: NodeId) -> EtcdLogSettings {
@@ -120,6 +144,7 @@ impl EtcdLogSettings {
             waiting_bytes_max: 64 << 20,
             report_every: Duration::from_secs(5),
             trimming: Trimming::default(),
+            credit: Credit::default(),
             clock: Arc::new(replica::SystemClock),
         }
     }

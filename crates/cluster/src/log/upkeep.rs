@@ -17,9 +17,15 @@ const SIZE_EVERY: Duration = Duration::from_secs(2);
 /// Distance from the clocks of the other nodes at which a node takes no writes.
 const CLOCK_OFFSET_MAX: Duration = Duration::from_secs(5);
 
+/// Bytes of records that a node has executed since its last report, after which it reports soon:
+/// those that write wait for the slowest.
+const REPORT_BYTES: u64 = 2 << 20;
+
 /// When each duty was last done.
 struct Done {
     report: Option<Instant>,
+    /// The last place that was reported.
+    place: u64,
     /// The last position whose digest was reported.
     digest: u64,
     size: Option<Instant>,
@@ -30,6 +36,7 @@ struct Done {
 pub(super) async fn run(shared: &Shared) {
     let mut done = Done {
         report: None,
+        place: 0,
         digest: 0,
         size: None,
         trim: Instant::now(),
@@ -100,13 +107,18 @@ async fn report(
         };
         let digest = own.digests.back().map_or(0, |it| it.position);
         let is_news = digest != done.digest && is_due(done.report, report_pause(shared));
-        if !is_news && !is_due(done.report, shared.settings.report_every) {
+        let is_far = is_due(done.report, report_pause(shared) / 5) && {
+            let volume = lock(&shared.volume);
+            volume.behind(done.place) >= volume.behind(standing.place) + REPORT_BYTES
+        };
+        if !is_far && !is_news && !is_due(done.report, shared.settings.report_every) {
             return Ok(());
         }
         let now_us = shared.settings.clock.now_us();
         let mut report = Report::new(&standing, session.epoch, now_us);
         let reported = |it: &super::state::Digest| ReportedDigest::new(it.position, it.digest);
         report.digests = own.digests.iter().map(reported).collect();
+        done.place = standing.place;
         (values::encode(&report), digest)
     };
     let node = shared.keys.node(shared.settings.node);

@@ -43,6 +43,13 @@ impl Volume {
         self.marks.iter().rev().find(old).map_or(0, |it| it.place)
     }
 
+    /// Bytes of records behind a place, at most about those since the last trim.
+    pub(super) fn behind(&self, place: u64) -> u64 {
+        let before = self.marks.partition_point(|it| it.place <= place);
+        let known = before.checked_sub(1).and_then(|at| self.marks.get(at));
+        self.total - known.map_or(self.trimmed, |it| it.total)
+    }
+
     /// Bytes of records since the last trim.
     pub(super) fn since_trim(&self) -> u64 {
         self.total - self.trimmed
@@ -91,6 +98,9 @@ mod tests {
         assert_eq!(volume.place_before(0), 100);
         assert_eq!(volume.place_before(1 << 30), 0);
         assert_eq!(volume.since_trim(), 50 << 20);
+        assert_eq!(volume.behind(100), 0);
+        assert_eq!(volume.behind(80), 10 << 20);
+        assert_eq!(volume.behind(0), 50 << 20);
         volume.trimmed(80, volume.total());
         assert_eq!(volume.since_trim(), 0);
         assert_eq!(volume.place_before(10 << 20), 80);
