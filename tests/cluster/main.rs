@@ -5,6 +5,7 @@ mod competing;
 mod doors;
 mod faults;
 mod freshness;
+mod lanes;
 mod leaving;
 mod monitor;
 mod nodes;

@@ -23,6 +23,7 @@ impl RequestWrites {
         };
         Submission {
             writes,
+            client: request.session,
             ticket: Some(Ticket { request, form }),
         }
     }

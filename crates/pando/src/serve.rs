@@ -90,7 +90,7 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     let mut options = config.directory_options();
     let program = config.etcd_program();
     let joined = Joined::load(dir, program.as_deref())?;
-    options.connect = joined.as_ref().map(Joined::connect);
+    options.connect = joined.as_ref().map(|it| it.connect(config.lanes()));
     close_data(&config.data_folder());
     let directory = Directory::open(&config.data_folder(), &options);
     let directory = directory.map_err(|it| Problem::failed(StartError::Directory(it)))?;

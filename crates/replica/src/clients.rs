@@ -43,6 +43,8 @@ impl Writes {
 pub struct Submission<T> {
     /// The writes.
     pub writes: Writes,
+    /// Number of the client, 0 for the node itself: submissions of one client keep their order.
+    pub client: u64,
     /// Address of the results; `None` if no client waits for them.
     pub ticket: Option<T>,
 }

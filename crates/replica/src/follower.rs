@@ -6,8 +6,8 @@ use crate::clients::{Clients, Submission, for_all};
 use crate::commit_log::{CommitLog, LogEvent, LogFailure, Standing};
 use crate::executor::{Executor, Fate, Settled};
 use crate::in_flight::InFlight;
-use crate::orderer::{Orderer, unavailable};
-use crate::writer::Queue;
+use crate::orderer::unavailable;
+use crate::writer::Queues;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,11 +25,20 @@ const UNDECIDED_AFTER: Duration = Duration::from_secs(30);
 /// Minimum time between two reports to the log.
 const REPORT: Duration = Duration::from_millis(200);
 
+/// What a follower shares with the orderers of its node, and with readers.
+pub(crate) struct Following<C: Clients> {
+    pub log: Arc<dyn CommitLog>,
+    pub queues: Queues<C::Ticket>,
+    pub in_flight: Arc<InFlight<C::Ticket>>,
+    pub clients: Arc<C>,
+    pub arrivals: Arc<Arrivals>,
+}
+
 /// The executor with the log that it follows.
 pub(crate) struct Follower<C: Clients> {
     executor: Executor,
     log: Arc<dyn CommitLog>,
-    queue: Arc<Queue<C::Ticket>>,
+    queues: Queues<C::Ticket>,
     in_flight: Arc<InFlight<C::Ticket>>,
     clients: Arc<C>,
     arrivals: Arc<Arrivals>,
@@ -41,15 +50,21 @@ pub(crate) struct Follower<C: Clients> {
 }
 
 impl<C: Clients> Follower<C> {
-    /// A follower that begins where the executor's database ends, with the log, the queue and the
-    /// clients of `orderer`.
-    pub fn new(executor: Executor, orderer: &Orderer<C>, arrivals: Arc<Arrivals>) -> Follower<C> {
+    /// A follower that begins where the executor's database ends.
+    pub fn new(executor: Executor, shared: Following<C>) -> Follower<C> {
+        let Following {
+            log,
+            queues,
+            in_flight,
+            clients,
+            arrivals,
+        } = shared;
         Follower {
             executor,
-            log: Arc::clone(&orderer.log),
-            queue: Arc::clone(&orderer.queue),
-            in_flight: Arc::clone(&orderer.in_flight),
-            clients: Arc::clone(&orderer.clients),
+            log,
+            queues,
+            in_flight,
+            clients,
             arrivals,
             events: VecDeque::new(),
             stuck: false,
@@ -57,7 +72,7 @@ impl<C: Clients> Follower<C> {
         }
     }
 
-    /// Follows the log until the orderer has ended and its bundles have, too.
+    /// Follows the log until the orderers have ended and their bundles have, too.
     pub fn run(mut self) {
         let call: Arc<dyn Fn() + Send + Sync> = Arc::new(|| ());
         self.begin();
@@ -173,7 +188,10 @@ impl<C: Clients> Follower<C> {
                 self.clients.answer(&group, &mut results, Some(position));
                 self.end_of(&group);
             }
-            Fate::Outdated => self.queue.put_back(group),
+            Fate::Outdated => {
+                let client = group.first().map_or(0, |it| it.client);
+                self.queues.of(client).put_back(group);
+            }
             Fate::Refused(reason) => {
                 let result = unavailable(&reason);
                 self.clients.answer(&group, &mut for_all(result), None);
@@ -186,7 +204,7 @@ impl<C: Clients> Follower<C> {
         self.in_flight.note_end(group);
         let writes = group.iter().flat_map(|it| it.writes.all());
         if writes.into_iter().any(|it| it.is_of_attempts()) {
-            self.queue.settle_attempts(self.executor.version());
+            self.queues.first().settle_attempts(self.executor.version());
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the orderer and the executor of a node share.
+/// What the orderers and the executor of a node share.
 pub(crate) struct InFlight<T> {
     bundles: Mutex<Bundles<T>>,
     /// Signalled when a lane becomes free.
@@ -21,10 +21,12 @@ pub(crate) struct InFlight<T> {
 
 struct Bundles<T> {
     waiting: BTreeMap<u64, Waiting<T>>,
+    /// Number of the last bundle.
+    number: u64,
     /// Why this node executes no records any more; `None` while it does.
     halted: Option<String>,
-    /// Whether the orderer has ended.
-    closed: bool,
+    /// Number of orderers that have not ended.
+    orderers: u8,
 }
 
 /// Submissions that share a bundle.
@@ -37,11 +39,13 @@ pub(crate) struct Waiting<T> {
 }
 
 impl<T> InFlight<T> {
-    pub fn new(configuration: u64) -> InFlight<T> {
+    /// Nothing on its way over so many lanes, each with an orderer.
+    pub fn new(configuration: u64, lanes: u8) -> InFlight<T> {
         let bundles = Bundles {
             waiting: BTreeMap::new(),
+            number: 0,
             halted: None,
-            closed: false,
+            orderers: lanes,
         };
         InFlight {
             bundles: Mutex::new(bundles),
@@ -51,14 +55,20 @@ impl<T> InFlight<T> {
         }
     }
 
-    /// Keeps the submissions of a bundle of the parts `first_part..=number`.
-    pub fn put(&self, first_part: u64, number: u64, group: Vec<Submission<T>>) {
+    /// Keeps the submissions of a bundle of so many parts. Returns the number of its first part;
+    /// the last one has the number of the bundle.
+    pub fn put(&self, parts: usize, group: Vec<Submission<T>>) -> u64 {
+        let mut bundles = self.lock();
+        let first_part = bundles.number + 1;
+        bundles.number += parts as u64;
         let waiting = Waiting {
             group,
             first_part,
             since: Instant::now(),
         };
-        self.lock().waiting.insert(number, waiting);
+        let number = bundles.number;
+        bundles.waiting.insert(number, waiting);
+        first_part
     }
 
     /// Takes the submissions of the bundle that has a part of this number; `None` for a part that
@@ -106,14 +116,14 @@ impl<T> InFlight<T> {
         self.lock().halted.clone()
     }
 
-    /// Notes that no further bundle will come.
+    /// Notes that one orderer has ended.
     pub fn close(&self) {
-        self.lock().closed = true;
+        self.lock().orderers -= 1;
     }
 
     /// Whether no further bundle will come.
     pub fn is_closed(&self) -> bool {
-        self.lock().closed
+        self.lock().orderers == 0
     }
 
     /// Wakes an orderer that waits for a lane.

@@ -8,7 +8,7 @@ use crate::commit_log::CommitLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
-use crate::follower::Follower;
+use crate::follower::{Follower, Following};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
@@ -16,7 +16,7 @@ use crate::orderer::Orderer;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::steward::Steward;
-use crate::writer::{Attempts, Queue, Writer};
+use crate::writer::{Attempts, Queue, Queues, Writer};
 use crate::{failure, leftovers, recover};
 use arc_swap::ArcSwap;
 use state::bounds::Bounds;
@@ -174,11 +174,12 @@ impl Opened {
         let lanes = Lanes::load(&store.reader()?.snapshot()?)?;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (commits, compaction) = (Arc::default(), Arc::default());
-        let queue = Arc::new(Queue::default());
-        let in_flight = Arc::new(InFlight::new(lanes.configuration));
+        let count = options.log.as_ref().map_or(1, |log| log.lanes());
+        let queues = Queues::new(count);
+        let in_flight = Arc::new(InFlight::new(lanes.configuration, count));
         let own = match &options.log {
             None => OwnWrites::Ordered(Box::new(log)),
-            Some(log) => OwnWrites::Submitted(steward(log, &queue, &in_flight)),
+            Some(log) => OwnWrites::Submitted(steward(log, queues.first(), &in_flight)),
         };
         let executor = Executor::new(Parts {
             store: store.clone(),
@@ -198,9 +199,9 @@ impl Opened {
             arrivals: Arc::default(),
         });
         let writer = match &cluster {
-            None => Writer::start(executor, clients, queue),
+            None => Writer::start(executor, clients, queues),
             Some(cluster) => {
-                let shared = Shared { queue, in_flight };
+                let shared = Shared { queues, in_flight };
                 cluster.start_writer(executor, shared, clients)
             }
         };
@@ -364,40 +365,53 @@ impl<T: Send + 'static> Replica<T> {
     }
 }
 
-/// What the two threads of a writer in a cluster share.
+/// What the threads of a writer in a cluster share.
 struct Shared<T> {
-    queue: Arc<Queue<T>>,
+    queues: Queues<T>,
     in_flight: Arc<InFlight<T>>,
 }
 
 impl Cluster {
-    /// Starts the two threads of the writer.
+    /// Starts the threads of the writer: an orderer for each lane, and the executor.
     fn start_writer<C: Clients + 'static>(
         &self,
         executor: Executor,
         shared: Shared<C::Ticket>,
         clients: C,
     ) -> std::io::Result<Writer<C::Ticket>> {
-        let Shared { queue, in_flight } = shared;
-        let orderer = Orderer {
-            queue: Arc::clone(&queue),
+        let Shared { queues, in_flight } = shared;
+        let clients = Arc::new(clients);
+        let orderers: Vec<_> = (0..)
+            .zip(queues.all())
+            .map(|(lane, queue)| Orderer {
+                lane,
+                queue: Arc::clone(queue),
+                log: Arc::clone(&self.log),
+                in_flight: Arc::clone(&in_flight),
+                clients: Arc::clone(&clients),
+                store: executor.parts.store.clone(),
+                catalog: Arc::clone(&executor.parts.catalog),
+                clock: Arc::clone(&executor.parts.clock),
+                patience: PATIENCE,
+                submitted: None,
+            })
+            .collect();
+        let shared = Following {
             log: Arc::clone(&self.log),
+            queues: queues.clone(),
             in_flight: Arc::clone(&in_flight),
-            clients: Arc::new(clients),
-            store: executor.parts.store.clone(),
-            catalog: Arc::clone(&executor.parts.catalog),
-            clock: Arc::clone(&executor.parts.clock),
-            patience: PATIENCE,
-            number: 0,
-            submitted: None,
+            clients,
+            arrivals: Arc::clone(&self.arrivals),
         };
         let woken = move || in_flight.lane_is_free();
         self.log.on_free(Arc::new(woken));
-        let follower = Follower::new(executor, &orderer, Arc::clone(&self.arrivals));
+        let follower = Follower::new(executor, shared);
         let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let executor = named("executor").spawn(move || follower.run())?;
-        let orderer = named("orderer").spawn(move || orderer.run())?;
-        Ok(Writer::of(queue, vec![orderer, executor]))
+        let mut threads = vec![named("executor").spawn(move || follower.run())?];
+        for orderer in orderers {
+            threads.push(named("orderer").spawn(move || orderer.run())?);
+        }
+        Ok(Writer::of(queues, threads))
     }
 }
 
@@ -411,6 +425,7 @@ pub(crate) fn steward<T: Send + 'static>(
     let submit = move |writes: Vec<Write>| {
         queue.submit(Submission {
             writes: Writes::Each(writes),
+            client: 0,
             ticket: None,
         });
     };

@@ -30,11 +30,12 @@ use store::Store;
 const COLLECT: Duration = Duration::from_millis(4);
 /// Bytes of waiting writes for which a lane does not collect any longer.
 const COLLECT_BYTES: usize = 64 << 10;
-/// The one lane.
-const LANE: u8 = 0;
 
 /// The orderer, which owns the way from the queue to the log.
 pub(crate) struct Orderer<C: Clients> {
+    /// The lane of its bundles.
+    pub lane: u8,
+    /// The queue of that lane.
     pub queue: Arc<Queue<C::Ticket>>,
     pub log: Arc<dyn CommitLog>,
     pub in_flight: Arc<InFlight<C::Ticket>>,
@@ -44,8 +45,6 @@ pub(crate) struct Orderer<C: Clients> {
     pub clock: Arc<dyn Clock>,
     /// Time after which a write that is not handed over is refused.
     pub patience: Duration,
-    /// Number of the last bundle.
-    pub number: u64,
     /// When the last bundle was handed over.
     pub submitted: Option<Instant>,
 }
@@ -79,7 +78,7 @@ impl<C: Clients> Orderer<C> {
 
     fn wait_for_lane(&self) -> bool {
         let deadline = Instant::now() + self.patience;
-        let is_free = || self.log.is_free(LANE);
+        let is_free = || self.log.is_free(self.lane);
         self.in_flight.wait_for_lane(is_free, deadline)
     }
 
@@ -131,15 +130,13 @@ impl<C: Clients> Orderer<C> {
     }
 
     fn submit(&mut self, payloads: Vec<Vec<u8>>, group: Vec<Submission<C::Ticket>>) {
-        let first = self.number + 1;
-        self.number += payloads.len() as u64;
-        self.in_flight.put(first, self.number, group);
+        let first = self.in_flight.put(payloads.len(), group);
         for (number, payload) in (first..).zip(payloads) {
             // Later parts wait as long as it takes: the first ones are in the log already.
             while number > first && !self.wait_for_lane() && self.in_flight.halted().is_none() {}
             self.log.submit(Bundle {
                 number,
-                lane: LANE,
+                lane: self.lane,
                 payload,
             });
         }

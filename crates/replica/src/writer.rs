@@ -8,6 +8,7 @@
 mod attempts;
 mod outdated;
 mod queue;
+mod queues;
 
 use crate::clients::{Clients, Submission, Writes, for_all};
 use crate::executor::{Executor, is_damage};
@@ -15,6 +16,7 @@ use crate::failure::failure_result;
 pub use attempts::Attempts;
 pub(crate) use outdated::Outdated;
 pub(crate) use queue::Queue;
+pub(crate) use queues::Queues;
 use state::catalog::Catalog;
 use state::write::Unit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +27,7 @@ const GROUP_MAX: usize = 8_192;
 
 /// Handle of the threads that order and execute writes.
 pub(crate) struct Writer<T> {
-    queue: Arc<Queue<T>>,
+    queues: Queues<T>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -40,61 +42,57 @@ impl<T: Send + 'static> Writer<T> {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub fn start<C>(
-        executor: Executor,
-        clients: C,
-        queue: Arc<Queue<T>>,
-    ) -> std::io::Result<Writer<T>>
+    pub fn start<C>(executor: Executor, clients: C, queues: Queues<T>) -> std::io::Result<Writer<T>>
     where
         C: Clients<Ticket = T> + 'static,
     {
-        let own = Arc::clone(&queue);
+        let own = Arc::clone(queues.first());
         let desk = Thread { executor, clients };
         let builder = std::thread::Builder::new().name("writer".to_owned());
         let thread = builder.spawn(move || desk.run(&own))?;
         Ok(Writer {
-            queue,
+            queues,
             threads: Mutex::new(vec![thread]),
         })
     }
 
     /// The handle of threads that run already.
-    pub fn of(queue: Arc<Queue<T>>, threads: Vec<JoinHandle<()>>) -> Writer<T> {
+    pub fn of(queues: Queues<T>, threads: Vec<JoinHandle<()>>) -> Writer<T> {
         Writer {
-            queue,
+            queues,
             threads: Mutex::new(threads),
         }
     }
 
     /// Queues a submission.
     pub fn submit(&self, submission: Submission<T>) {
-        self.queue.submit(submission);
+        self.queues.of(submission.client).submit(submission);
     }
 
     /// Attempts on accounts that may not be in the store yet. Call [`Writer::wake`] after adding to
     /// them.
     pub fn attempts(&self) -> MutexGuard<'_, Attempts> {
-        self.queue.attempts()
+        self.queues.first().attempts()
     }
 
     /// Wakes the writer because attempts were added.
     pub fn wake(&self) {
-        self.queue.wake();
+        self.queues.first().wake();
     }
 
     /// Wakes the writer for work other than writes.
     pub fn call(&self) {
-        self.queue.call();
+        self.queues.first().call();
     }
 
     /// Number of waiting submissions.
     pub fn waiting(&self) -> usize {
-        self.queue.waiting()
+        self.queues.waiting()
     }
 
     /// Ends the thread after executing and answering all waiting writes.
     pub fn stop(&self) {
-        self.queue.stop();
+        self.queues.stop();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
             if thread.join().is_err() {

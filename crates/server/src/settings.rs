@@ -242,6 +242,11 @@ impl Config {
         program.map(|it| self.folder.join(it))
     }
 
+    /// Number of lanes to the log of the node's cluster.
+    pub fn lanes(&self) -> u8 {
+        u8::try_from(self.settings.cluster.lanes).unwrap_or(1)
+    }
+
     /// Where the node keeps its data.
     pub fn data_folder(&self) -> PathBuf {
         self.folder.join("data")

@@ -89,8 +89,12 @@ impl Lanes {
 
     /// What to do with the record of this origin.
     pub fn verdict(&self, origin: &Origin) -> Verdict {
+        // A process that appends to one lane makes the earlier ones outdated on all lanes.
+        let of_node = (origin.node, 0)..=(origin.node, u8::MAX);
+        let epochs = self.ends.range(of_node).map(|(_, end)| end.epoch);
+        let epoch = epochs.max().unwrap_or(0);
         let end = self.ends.get(&(origin.node, origin.lane));
-        let (epoch, sequence) = end.map_or((0, 0), |it| (it.epoch, it.sequence));
+        let sequence = end.map_or(0, |it| it.sequence);
         if origin.epoch < epoch || origin.sequence <= sequence {
             return Verdict::Skip;
         }
@@ -203,11 +207,12 @@ mod tests {
         assert_eq!(lanes.place, 41);
         // A process of an earlier epoch does not know that it was replaced.
         assert_eq!(lanes.verdict(&origin(1, 3)), Verdict::Skip);
-        let other = Origin {
+        let other = |epoch| Origin {
             lane: 0,
-            ..origin(1, 1)
+            ..origin(epoch, 1)
         };
-        assert_eq!(lanes.verdict(&other), Verdict::Next);
+        assert_eq!(lanes.verdict(&other(1)), Verdict::Skip);
+        assert_eq!(lanes.verdict(&other(2)), Verdict::Next);
     }
 
     #[test]

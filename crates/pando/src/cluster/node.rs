@@ -93,12 +93,13 @@ impl Joined {
         }))
     }
 
-    /// The way to the cluster's log, for the directory.
-    pub fn connect(&self) -> Connect {
+    /// The way to the cluster's log over so many lanes, for the directory.
+    pub fn connect(&self, lanes: u8) -> Connect {
         let (identity, opened) = (Arc::clone(&self.identity), Arc::clone(&self.log));
         let own = self.etcd.as_ref().map(|it| it.member().clone());
         Arc::new(move |place| {
-            let settings = settings(&identity, place, own.as_ref())?;
+            let mut settings = settings(&identity, place, own.as_ref())?;
+            settings.lanes = lanes;
             if identity.membership.begins {
                 if let Some(member) = &own {
                     client::wait_until_ready(member, FOUNDING).map_err(failure)?;

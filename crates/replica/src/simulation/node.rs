@@ -94,6 +94,7 @@ impl Node {
     pub fn submit(&self, writes: Writes) {
         self.queue.submit(Submission {
             writes,
+            client: 0,
             ticket: Some(()),
         });
     }

@@ -85,6 +85,7 @@ impl<T> Queue<T> {
                 if attempts.wait() {
                     group.extend(attempts.order().map(|write| Submission {
                         writes: Writes::One(write),
+                        client: 0,
                         ticket: None,
                     }));
                 }

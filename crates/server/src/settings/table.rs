@@ -265,5 +265,10 @@ section! {
         /// Program of etcd that a node of a cluster runs, of version 3.6 or later; relative to this
         /// file's folder. If not set: the one in PATH, else the one that `make etcd` has built.
         etcd_program: Option<PathBuf> = None, "path" like "\"/usr/local/bin/etcd\"", Restart;
+
+        /// Bundles of writes that this node has on their way to the log at the same time; each
+        /// connection keeps to one of them. 1 where nodes are near each other, 2 to 4 where a round
+        /// trip takes long.
+        lanes: u32 = 1, "lanes" in [1..=4], Restart;
     }
 }

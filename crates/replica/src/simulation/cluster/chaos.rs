@@ -11,6 +11,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// Number of lanes of each node.
+const LANES: u8 = 2;
+
+/// A lane of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Append {
+    node: usize,
+    lane: u8,
+}
+
 /// The log that all nodes share.
 #[derive(Clone)]
 pub(super) struct Chaos(Arc<Mutex<State>>);
@@ -20,11 +30,11 @@ struct State {
     /// Accepted records in order, repetitions included.
     records: Vec<LogRecord>,
     /// Bundles that nodes have handed over, and that have no place yet.
-    appending: BTreeMap<usize, Bundle>,
+    appending: BTreeMap<Append, Bundle>,
     /// Bundles that will never have a place.
     refused: BTreeMap<usize, Vec<u64>>,
     epochs: [u64; NODES],
-    sequences: [u64; NODES],
+    sequences: BTreeMap<Append, u64>,
     place: u64,
     is_calm: bool,
     /// Place up to which each node got its records.
@@ -57,7 +67,7 @@ impl Chaos {
             appending: BTreeMap::new(),
             refused: BTreeMap::new(),
             epochs: [0; NODES],
-            sequences: [0; NODES],
+            sequences: BTreeMap::new(),
             place: 0,
             is_calm: false,
             delivered: [0; NODES],
@@ -70,11 +80,14 @@ impl Chaos {
     /// Connects a node whose database has executed the records up to `from`.
     pub fn connect(&self, number: usize, from: u64) -> Connection {
         let mut state = self.lock();
-        // The former process may have left an append under way, which succeeds or not.
-        if let Some(bundle) = state.appending.remove(&number)
-            && state.random.chance(50)
-        {
-            state.accept(number, bundle);
+        // The former process may have left appends under way, which succeed or not.
+        for lane in 0..LANES {
+            let append = Append { node: number, lane };
+            if let Some(bundle) = state.appending.remove(&append)
+                && state.random.chance(50)
+            {
+                state.accept(number, bundle);
+            }
         }
         state.refused.remove(&number);
         state.epochs[number] += 1;
@@ -91,12 +104,13 @@ impl Chaos {
     /// Decides about one append that is under way.
     pub fn commit(&self) {
         let mut state = self.lock();
-        let waiting: Vec<usize> = state.appending.keys().copied().collect();
+        let waiting: Vec<Append> = state.appending.keys().copied().collect();
         if waiting.is_empty() {
             return;
         }
-        let number = *state.random.pick(&waiting);
-        let bundle = state.appending.remove(&number).expect("it waits");
+        let append = *state.random.pick(&waiting);
+        let bundle = state.appending.remove(&append).expect("it waits");
+        let number = append.node;
         if !state.is_calm && state.random.chance(8) {
             state.refused.entry(number).or_default().push(bundle.number);
             return;
@@ -123,11 +137,14 @@ impl Chaos {
         if state.epochs[number] < 2 || !state.has_newest_epoch(number) {
             return;
         }
+        let lane = 0;
+        let append = Append { node: number, lane };
+        let sequence = state.sequences.get(&append).copied().unwrap_or(0) + 1;
         record.origin = Origin {
             node: node_id(number),
             epoch: state.epochs[number] - 1,
-            lane: 0,
-            sequence: state.sequences[number] + 1,
+            lane,
+            sequence,
         };
         record.own = None;
         state.push(record);
@@ -171,14 +188,18 @@ impl Chaos {
 
 impl State {
     fn accept(&mut self, number: usize, bundle: Bundle) {
-        self.sequences[number] += 1;
+        let lane = bundle.lane;
+        let sequence = self.sequences.entry(Append { node: number, lane });
+        let sequence = sequence.or_default();
+        *sequence += 1;
+        let sequence = *sequence;
         let record = LogRecord {
             place: 0,
             origin: Origin {
                 node: node_id(number),
                 epoch: self.epochs[number],
-                lane: bundle.lane,
-                sequence: self.sequences[number],
+                lane,
+                sequence,
             },
             own: Some(bundle.number),
             payload: bundle.payload,
@@ -212,27 +233,28 @@ impl CommitLog for Connection {
     fn on_free(&self, _: Wake) {}
 
     fn lanes(&self) -> u8 {
-        1
+        LANES
     }
 
-    fn is_free(&self, _: u8) -> bool {
+    fn is_free(&self, lane: u8) -> bool {
         let state = self.chaos.lock();
-        let settled = !state.appending.contains_key(&self.number);
+        let node = self.number;
+        let settled = !state.appending.contains_key(&Append { node, lane });
         // A lane is free when its last bundle was delivered.
-        let last = state
-            .records
-            .iter()
-            .rfind(|it| it.origin.node == node_id(self.number) && it.origin.epoch == self.epoch);
+        let own = (node_id(node), self.epoch, lane);
+        let of = |it: &Origin| (it.node, it.epoch, it.lane);
+        let last = state.records.iter().rfind(|it| of(&it.origin) == own);
         settled && last.is_none_or(|it| it.place <= state.delivered[self.number])
     }
 
     fn submit(&self, bundle: Bundle) {
         let mut state = self.chaos.lock();
-        assert!(
-            !state.appending.contains_key(&self.number),
-            "one bundle at a time"
-        );
-        state.appending.insert(self.number, bundle);
+        let append = Append {
+            node: self.number,
+            lane: bundle.lane,
+        };
+        let before = state.appending.insert(append, bundle);
+        assert_eq!(before, None, "one bundle at a time");
     }
 
     fn next(&self, _: Duration) -> Result<Vec<LogEvent>, LogFailure> {

@@ -9,13 +9,13 @@ use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
 use crate::commit_log::CommitLog;
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
-use crate::follower::Follower;
+use crate::follower::{Follower, Following};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
 use crate::orderer::Orderer;
 use crate::reclaiming::Sizes;
-use crate::writer::Queue;
+use crate::writer::Queues;
 use arc_swap::ArcSwap;
 use protocol::ResultCode;
 use state::catalog::Catalog;
@@ -98,11 +98,11 @@ impl Observer for Silent {}
 
 pub(super) struct Member {
     follower: Follower<Heard>,
-    orderer: Orderer<Heard>,
+    orderers: Vec<Orderer<Heard>>,
     pub disk: Arc<SimulatedDisk>,
     store: Store,
     pub catalog: Arc<ArcSwap<Catalog>>,
-    queue: Arc<Queue<u64>>,
+    queues: Queues<u64>,
     in_flight: Arc<InFlight<u64>>,
     log: Arc<dyn CommitLog>,
     heard: Heard,
@@ -130,15 +130,15 @@ impl Member {
         let catalog = Arc::new(ArcSwap::from_pointee(opened.catalog));
         let log: Arc<dyn CommitLog> = Arc::new(chaos.connect(number, place));
         let disk = Arc::new(SimulatedDisk::new(folder.path(), Events::default()));
-        let (queue, heard) = (Arc::new(Queue::default()), Heard::default());
-        let in_flight = Arc::new(InFlight::new(load(&store).configuration));
+        let (queues, heard) = (Queues::new(log.lanes()), Heard::default());
+        let in_flight = Arc::new(InFlight::new(load(&store).configuration, log.lanes()));
         let slice = SliceLimits::entries(1 + number);
         let clock: Arc<dyn Clock> = Arc::clone(clock) as Arc<dyn Clock>;
         let executor = Executor::new(Parts {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&clock),
-            own: OwnWrites::Submitted(steward(&log, &queue, &in_flight)),
+            own: OwnWrites::Submitted(steward(&log, queues.first(), &in_flight)),
             disk: Arc::clone(&disk) as Arc<dyn store::Disk>,
             keeper: None,
             commits: Arc::default(),
@@ -150,27 +150,36 @@ impl Member {
                 between: slice,
             },
         });
-        let orderer = Orderer {
-            queue: Arc::clone(&queue),
+        let clients = Arc::new(heard.clone());
+        let orderers = (0..).zip(queues.all()).map(|(lane, queue)| Orderer {
+            lane,
+            queue: Arc::clone(queue),
             log: Arc::clone(&log),
             in_flight: Arc::clone(&in_flight),
-            clients: Arc::new(heard.clone()),
+            clients: Arc::clone(&clients),
             store: store.clone(),
             catalog: Arc::clone(&catalog),
-            clock,
+            clock: Arc::clone(&clock),
             patience: Duration::ZERO,
-            number: 0,
             submitted: None,
+        });
+        let orderers = orderers.collect();
+        let shared = Following {
+            log: Arc::clone(&log),
+            queues: queues.clone(),
+            in_flight: Arc::clone(&in_flight),
+            clients,
+            arrivals: Arc::default(),
         };
-        let mut follower = Follower::new(executor, &orderer, Arc::default());
+        let mut follower = Follower::new(executor, shared);
         follower.begin();
         Member {
             follower,
-            orderer,
+            orderers,
             disk,
             store,
             catalog,
-            queue,
+            queues,
             in_flight,
             log,
             heard,
@@ -182,16 +191,22 @@ impl Member {
 
     pub fn submit(&mut self, writes: Writes) {
         self.submitted += 1;
-        self.queue.submit(Submission {
+        // Each is of another client than the one before.
+        let client = self.submitted;
+        self.queues.of(client).submit(Submission {
             writes,
+            client,
             ticket: Some(self.submitted),
         });
     }
 
     /// Hands over what waits, if the log takes it, or refuses it.
     pub fn order(&mut self) {
-        if self.log.is_free(0) || self.halted().is_some() {
-            self.orderer.turn();
+        let halted = self.halted().is_some();
+        for orderer in &mut self.orderers {
+            if halted || self.log.is_free(orderer.lane) {
+                orderer.turn();
+            }
         }
     }
 
@@ -217,7 +232,8 @@ impl Member {
 
     /// Whether nothing waits on this node.
     pub fn is_done(&self) -> bool {
-        self.in_flight.count() == 0 && self.queue.waiting() == 0 && self.queue.attempts().is_empty()
+        let waiting = self.in_flight.count() + self.queues.waiting();
+        waiting == 0 && self.queues.first().attempts().is_empty()
     }
 
     /// Place up to which every record was executed.

@@ -22,8 +22,10 @@ pub(super) struct Oracle {
     place: u64,
     time_us: u64,
     configuration: u64,
-    /// Newest epoch and last sequence number of each node.
-    ends: BTreeMap<NodeId, (u64, u64)>,
+    /// Newest epoch of each node.
+    epochs: BTreeMap<NodeId, u64>,
+    /// Last sequence number of each node's lanes.
+    ends: BTreeMap<(NodeId, u8), u64>,
     /// Digest and last entry id by position.
     states: BTreeMap<u64, (u128, u64)>,
     /// Results of the records that changed something, by position.
@@ -42,6 +44,7 @@ impl Oracle {
             replayer,
             place: 0,
             configuration: 0,
+            epochs: BTreeMap::new(),
             ends: BTreeMap::new(),
             states: BTreeMap::new(),
             results: BTreeMap::new(),
@@ -57,12 +60,12 @@ impl Oracle {
         for record in chaos.records_after(self.place) {
             self.place = record.place;
             let origin = record.origin;
-            let (epoch, sequence) = self.ends.get(&origin.node).copied().unwrap_or((0, 0));
-            if origin.epoch < epoch || origin.sequence <= sequence {
+            let epoch = self.epochs.entry(origin.node).or_default();
+            let sequence = self.ends.entry((origin.node, origin.lane)).or_default();
+            if origin.epoch < *epoch || origin.sequence <= *sequence {
                 continue;
             }
-            self.ends
-                .insert(origin.node, (origin.epoch, origin.sequence));
+            (*epoch, *sequence) = (origin.epoch, origin.sequence);
             self.execute(&record);
         }
     }
