@@ -52,13 +52,26 @@ impl<T> InFlight<T> {
     }
 
     /// Keeps the submissions of a bundle of the parts `first_part..=number`.
-    pub fn put(&self, first_part: u64, number: u64, group: Vec<Submission<T>>) {
+    ///
+    /// # Errors
+    /// No record is executed any more: the submissions come back.
+    pub fn put(
+        &self,
+        first_part: u64,
+        number: u64,
+        group: Vec<Submission<T>>,
+    ) -> Result<(), Vec<Submission<T>>> {
+        let mut bundles = self.lock();
+        if bundles.halted.is_some() {
+            return Err(group);
+        }
         let waiting = Waiting {
             group,
             first_part,
             since: Instant::now(),
         };
-        self.lock().waiting.insert(number, waiting);
+        bundles.waiting.insert(number, waiting);
+        Ok(())
     }
 
     /// Takes the submissions of the bundle that has a part of this number; `None` for a part that

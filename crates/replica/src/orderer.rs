@@ -133,7 +133,9 @@ impl<C: Clients> Orderer<C> {
     fn submit(&mut self, payloads: Vec<Vec<u8>>, group: Vec<Submission<C::Ticket>>) {
         let first = self.number + 1;
         self.number += payloads.len() as u64;
-        self.in_flight.put(first, self.number, group);
+        if let Err(group) = self.in_flight.put(first, self.number, group) {
+            return self.refuse(&group);
+        }
         for (number, payload) in (first..).zip(payloads) {
             // Later parts wait as long as it takes: the first ones are in the log already.
             while number > first && !self.wait_for_lane() && self.in_flight.halted().is_none() {}
