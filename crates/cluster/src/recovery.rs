@@ -7,6 +7,7 @@ use crate::command::runtime;
 use crate::etcd::claim;
 use crate::identity::{Etcd, Identity, Member};
 use crate::peer::{NodeStatus, PeerClient};
+use crate::snapshot::SNAPSHOTS;
 use crate::trouble::Trouble;
 use std::path::Path;
 use std::time::Duration;
@@ -116,6 +117,14 @@ pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Tro
     match fs::rename(&etcd, &kept) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(Trouble::file(&etcd)(error));
+        }
+        _ => {}
+    }
+    // A copy of the former generation would leave nodes that join without what came after it.
+    let copies = dir.join(SNAPSHOTS);
+    match fs::remove_dir_all(&copies) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Trouble::file(&copies)(error));
         }
         _ => {}
     }
