@@ -135,10 +135,14 @@ impl Members {
         match observed.key {
             Key::Node(id) => {
                 let node = self.nodes.entry(id).or_default();
-                if let Some(registration) = values::decode(observed.value)
+                if let Some(registration) = values::decode::<Registration>(observed.value)
                     && node.registered_at < revision
                 {
                     node.registered_at = revision;
+                    if registration.epoch != node.registration.epoch {
+                        // It may have begun anew with another node's state.
+                        node.digests.clear();
+                    }
                     node.joined_at = observed.created;
                     node.registration = registration;
                     node.seen = Some(seen);
@@ -240,12 +244,9 @@ impl Node {
 
     /// Takes a report that came at `now_us`, or at an unknown time.
     fn take_report(&mut self, report: Report, now_us: Option<u64>) {
-        let epoch = self.report.as_ref().map_or(0, |it| it.epoch);
-        if report.epoch != epoch {
-            // It may have begun anew with another node's state.
-            self.digests.clear();
-        }
-        for reported in &report.digests {
+        // A report of an earlier process may be about another state.
+        let is_current = report.epoch >= self.registration.epoch;
+        for reported in report.digests.iter().filter(|_| is_current) {
             if let Some(digest) = reported.digest() {
                 self.digests.insert(reported.position, digest);
             }
@@ -345,6 +346,10 @@ mod tests {
         let digests: Vec<_> = differences[0].digests.iter().map(|it| it.digest).collect();
         assert_eq!(digests, [7, 7, 8]);
         register(&mut members, 3, 2);
+        assert_eq!(members.differences(), []);
+        // What its earlier process said may come after its registration, when all is read anew.
+        report(&mut members, 3, 1, 8);
+        assert_eq!(members.differences(), []);
         report(&mut members, 3, 2, 7);
         assert_eq!(members.differences(), []);
     }
