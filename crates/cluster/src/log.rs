@@ -149,6 +149,11 @@ impl EtcdLog {
         self.shared.pool.endpoints().to_vec()
     }
 
+    /// Number of this process's registration; `None` before it has registered.
+    pub fn epoch(&self) -> Option<u64> {
+        self.shared.session.borrow().as_ref().map(|it| it.epoch)
+    }
+
     /// Why this node cannot follow the log any longer; `None` while it does.
     pub fn failure(&self) -> Option<LogFailure> {
         self.shared.queue.failure()
@@ -273,10 +278,7 @@ async fn decided(shared: &Shared) -> Result<(), OpenFailure> {
             break;
         }
     }
-    match shared.is_removed() {
-        true => Err(OpenFailure::Removed(shared.settings.node)),
-        false => Ok(()),
-    }
+    shared.barred().map_or(Ok(()), Err)
 }
 
 impl CommitLog for EtcdLog {

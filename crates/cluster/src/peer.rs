@@ -19,7 +19,7 @@ mod tls;
 pub use client::{Link, PeerClient};
 pub use message::{
     Fill, JoinAnswer, JoinEtcd, JoinRequest, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus,
-    Offer, RemoveRequest, Removed, Sums, Voter,
+    Offer, Registered, RemoveRequest, Removed, Sums, Voter,
 };
 pub use node::PeerNode;
 pub use service::{Service, ServiceOptions, listen};

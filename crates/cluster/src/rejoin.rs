@@ -141,7 +141,7 @@ fn remove(folder: &Path) -> Result<(), Trouble> {
 mod tests {
     use super::*;
     use crate::authority::Authority;
-    use crate::identity::{ClusterId, Founding, Member, Membership, VERSION};
+    use crate::identity::{ClusterId, Founding, Member, Membership, Processes, VERSION};
     use replica::commit_log::NodeId;
     use tempfile::TempDir;
 
@@ -167,6 +167,7 @@ mod tests {
                 left: false,
                 rejoins: None,
                 rejoined_s: 0,
+                processes: Processes::default(),
             },
             authority: &authority,
             files: Vec::new(),

@@ -56,6 +56,8 @@ pub struct Member {
     pub joined: u64,
     /// Number of its registrations.
     pub epoch: u64,
+    /// Random name of the process that registered last.
+    pub process: String,
     /// It was removed, and is no member any longer.
     pub is_removed: bool,
     /// It reported within the time after which a node counts as stopped.
@@ -193,6 +195,7 @@ impl Members {
             about: node.registration.about(),
             joined: u64::try_from(node.joined_at).unwrap_or(0),
             epoch: node.registration.epoch,
+            process: node.registration.process.clone(),
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
             standing: node.report.as_ref().map(Report::standing),

@@ -6,7 +6,8 @@ use ::cluster::departure::{Consent, Departures};
 use ::cluster::identity::{Etcd, Identity, Member};
 use ::cluster::log::{ClusterView, EtcdLog};
 use ::cluster::peer::{
-    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, RemoveRequest, Voter,
+    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Registered, RemoveRequest,
+    Voter,
 };
 use ::cluster::voting::Voting;
 use directory::{Clock, Directory, SystemClock};
@@ -51,6 +52,7 @@ impl ServedNode {
             format_max: FORMAT_LEVEL,
             voters: voters.collect(),
             waiting: known.waiting,
+            registrations: view.members.iter().map(registered).collect(),
         }
     }
 }
@@ -143,6 +145,14 @@ impl PeerNode for ServedNode {
         held.map_err(|it| it.to_string())?;
         let copied = self.directory.copy_to(output.as_fd());
         copied.map_err(|it| it.to_string())
+    }
+}
+
+fn registered(member: &::cluster::log::Member) -> Registered {
+    Registered {
+        node: member.id,
+        epoch: member.epoch,
+        process: member.process.clone(),
     }
 }
 
