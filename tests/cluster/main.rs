@@ -1,6 +1,9 @@
 //! Clusters of real processes, with real etcd.
 
 mod bench;
+mod changing;
+mod clocks;
+mod damage;
 mod doors;
 mod faults;
 mod freshness;

@@ -319,6 +319,15 @@ impl CommitLog for EtcdLog {
         self.shared.report(standing);
     }
 
+    fn is_executed_elsewhere(&self, place: u64) -> bool {
+        let own = self.shared.settings.node;
+        lock(&self.shared.members).is_executed_by_another(own, place)
+    }
+
+    fn give_up(&self, failure: LogFailure) {
+        self.shared.fail(failure);
+    }
+
     fn is_steward(&self) -> bool {
         let own = self.shared.settings.node;
         let alive_for = self.shared.settings.trimming.alive_for;

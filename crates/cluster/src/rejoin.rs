@@ -38,7 +38,7 @@ pub struct Copying {
 pub fn note(identity: &Identity, failure: &LogFailure) -> bool {
     let reason = match failure {
         LogFailure::Trimmed { floor } => Rejoins::Trimmed { floor: *floor },
-        LogFailure::Different { .. } => Rejoins::Different,
+        LogFailure::Different { .. } | LogFailure::Damaged(_) => Rejoins::Different,
         LogFailure::Strange(_) => return false,
     };
     let now_s = now().as_secs();

@@ -188,6 +188,24 @@ impl Members {
         }
     }
 
+    /// Whether a node besides `own` has executed the log up to a place or beyond.
+    pub(super) fn is_executed_by_another(&self, own: NodeId, place: u64) -> bool {
+        let mut others = self.nodes.iter().filter(|(id, _)| **id != own);
+        others.any(|(_, node)| {
+            let standing = node.report.as_ref().map(Report::standing);
+            standing.is_some_and(|it| it.place >= place)
+        })
+    }
+
+    /// Whether all nodes seen within `absent_for` have executed the log up to a place.
+    pub(super) fn have_executed(&self, place: u64, absent_for: Duration) -> bool {
+        let mut nodes = self.nodes.values().filter(|it| !it.registration.removed);
+        nodes.all(|node| {
+            let standing = node.report.as_ref().map(Report::standing);
+            standing.is_some_and(|it| it.place >= place) || !node.is_within(absent_for)
+        })
+    }
+
     /// A snapshot without the places of the log.
     pub(super) fn view(&self, alive_for: Duration) -> ClusterView {
         let member = |(id, node): (&NodeId, &Node)| Member {
