@@ -22,6 +22,7 @@ mod pool;
 mod probe;
 mod queue;
 mod register;
+mod room;
 mod search;
 mod settings;
 mod state;

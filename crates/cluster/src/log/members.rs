@@ -42,6 +42,8 @@ pub struct Database {
     pub used_bytes: u64,
     /// Bytes that its file may have at most; appends end well before.
     pub quota_bytes: u64,
+    /// Whether a member took no more writes for want of room, and raised the alarm NOSPACE.
+    pub is_full: bool,
 }
 
 /// A node of the cluster.

@@ -79,7 +79,8 @@ pub struct NodeAbout {
 /// Bounds of etcd's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trimming {
-    /// Bytes of records that are kept at most for nodes that have not synced them.
+    /// Bytes of records that are kept at most for nodes that have not synced them, and at most a
+    /// quarter of etcd's quota.
     pub retention_bytes: u64,
     /// Time between two trims.
     pub every: Duration,
