@@ -11,6 +11,7 @@ mod full_disk;
 mod full_log;
 mod joins;
 mod leaving;
+mod lost_log;
 mod monitor;
 mod nodes;
 mod partitions;
