@@ -20,4 +20,5 @@ mod rejoining;
 mod twins;
 mod voters;
 mod wanderers;
+mod writers;
 mod writes;
