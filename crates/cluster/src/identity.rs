@@ -9,6 +9,8 @@
 //! - only the owner reads the folder.
 
 mod file;
+#[doc(hidden)]
+pub mod fuzz;
 mod membership;
 mod processes;
 

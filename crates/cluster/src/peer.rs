@@ -10,6 +10,8 @@
 
 mod accept;
 mod client;
+#[doc(hidden)]
+pub mod fuzz;
 mod message;
 mod node;
 mod routes;
