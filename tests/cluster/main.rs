@@ -17,6 +17,7 @@ mod nodes;
 mod partitions;
 mod recovery;
 mod rejoining;
+mod soak;
 mod twins;
 mod voters;
 mod wanderers;
