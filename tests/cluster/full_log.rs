@@ -1,5 +1,5 @@
-//! etcd with a small quota: nodes that are away do not fill it, and a full one is made usable by the
-//! nodes themselves.
+//! etcd with a small quota: nodes that are away do not fill it, and a full one is made usable by
+//! the nodes themselves.
 
 use crate::nodes::{
     add_when_possible, await_voters, conclude, etcdctl, founder_with, joined_with, write,
@@ -62,8 +62,8 @@ fn a_node_that_is_away_does_not_fill_a_small_etcd() {
     let mut nodes = cluster(&folder, 2);
     write(&mut nodes[1].admin(), 0);
     nodes[1].stop();
-    // Twice the quota.
-    for round in 0..2 * QUOTA / (VALUE as u64 / 2) {
+    // More than the quota.
+    for round in 0..5 * QUOTA / 4 / (VALUE as u64 / 2) {
         write_long(&nodes[0], round);
     }
     nodes[1].serve();

@@ -211,7 +211,7 @@ pub fn etcdctl(node: &Pando, args: &[&str], input: &str) -> String {
     let (ca, own, key) = (file("ca.pem"), file("node.pem"), file("node.key"));
     let tls = ["--cacert", &ca, "--cert", &own, "--key", &key];
     let all = [&[endpoint.as_str()], &tls[..], args].concat();
-    let answer = kit::tools::run(&program.display().to_string(), &all, input);
+    let answer = kit::tools::run(program, &all, input);
     format!("{}{}", answer.out, answer.err)
 }
 

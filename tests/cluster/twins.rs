@@ -1,5 +1,5 @@
-//! Folders of nodes that were copied: of all copies one goes on, the one that was served first after
-//! the copying, and each other says so in one line.
+//! Folders of nodes that were copied: of all copies one goes on, the one that was served first
+//! after the copying, and each other says so in one line.
 
 use crate::nodes::{
     PORT, add_when_possible, at_sites, await_voters, cluster, conclude, refused, require_equal,

@@ -181,7 +181,7 @@ impl Keeper {
             if self.had_data && !self.member.has_data() {
                 tracing::error!(
                     target: "etcd",
-                    "the data of etcd have gone from {}: it is not started again as the same member",
+                    "the data of etcd have gone from {}: it is not started as the same member",
                     self.member.folder.display()
                 );
                 *self.shared.state() = ProcessState::Stopped;
