@@ -31,7 +31,7 @@ fn a_node_without_room_waits_for_it() {
     }
     let log = until("a word about the disk", || {
         let log = nodes[2].process().log();
-        (log.contains("No space left") || log.contains("no space left")).then_some(log)
+        log.contains("no room left for the database").then_some(log)
     });
     assert!(
         nodes[2].admin().read(SUFFIX).is_some(),

@@ -140,7 +140,7 @@ impl PeerNode for ServedNode {
         // What this node has executed is in the copy: the records behind it are kept until the new
         // node has them.
         let own = self.identity.membership.node;
-        let place = self.status().synced_place;
+        let place = self.status().place;
         let held = self.log.hold(own, place, HELD);
         held.map_err(|it| it.to_string())?;
         let copied = self.directory.copy_to(output.as_fd());
