@@ -78,7 +78,7 @@ crashes:
 cluster-faults: etcd
 	$(CARGO) build --release --locked -p pando
 	PANDO_BIN=$(CURDIR)/target/release/pando PANDO_FAULT_ROUNDS=$(or $(ROUNDS),200) \
-	PANDO_FAULT_MEMBERS=$(or $(MEMBERS),10000000) \
+	PANDO_FAULT_MEMBERS=$(or $(MEMBERS),200000) \
 	$(CARGO) test --release --locked -p pando-tests --test cluster -- faults partitions twins \
 	lost_log damage full_ clocks joins changing rejoining recovery voters \
 	--test-threads 1 --nocapture
