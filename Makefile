@@ -11,13 +11,15 @@
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
 # `make crashes MEMBERS=10000000` kills imports, index builds, compactions, backups and replacements.
 # `make cluster-faults ROUNDS=200` kills and halts processes of a cluster while clients read and write,
-# then cuts, slows down and heals the links between its sites, as root.
+# cuts, slows down and heals the links between its sites, as root, and lets all other faults happen.
+# `make cluster-soak HOURS=24` loads three nodes and looks whether memory, files and the log stay flat;
+# MINUTES=60 makes it short.
 # `make etcd` builds etcd, the log of a cluster, from its Go modules into target/etcd.
 # `make fuzz SECONDS=60` fuzzes every decoder for a minute; TARGETS="ldif name" only these.
 
 CARGO ?= cargo
 
-.PHONY: demo test one bench bench-accounts bench-cluster bench-connections bench-fairness bench-groups bench-imports bench-views soak cluster-faults crashes etcd fuzz docs clean
+.PHONY: demo test one bench bench-accounts bench-cluster bench-connections bench-fairness bench-groups bench-imports bench-views soak cluster-faults cluster-soak crashes etcd fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -76,7 +78,16 @@ crashes:
 cluster-faults: etcd
 	$(CARGO) build --release --locked -p pando
 	PANDO_BIN=$(CURDIR)/target/release/pando PANDO_FAULT_ROUNDS=$(or $(ROUNDS),200) \
-	$(CARGO) test --release --locked -p pando-tests --test cluster -- faults partitions \
+	PANDO_FAULT_MEMBERS=$(or $(MEMBERS),200000) \
+	$(CARGO) test --release --locked -p pando-tests --test cluster -- faults partitions twins \
+	lost_log damage full_ clocks joins changing rejoining recovery voters \
+	--test-threads 1 --nocapture
+
+cluster-soak: etcd
+	$(CARGO) build --release --locked -p pando
+	PANDO_BIN=$(CURDIR)/target/release/pando \
+	PANDO_SOAK_MINUTES=$(or $(MINUTES),$(shell expr $(or $(HOURS),24) \* 60)) \
+	$(CARGO) test --release --locked -p pando-tests --test cluster -- soak \
 	--test-threads 1 --nocapture
 
 etcd:

@@ -7,7 +7,7 @@
 
 mod fault;
 
-use crate::nodes::{add_when_possible, await_voters};
+use crate::nodes::{PORT, add_when_possible, at_sites, await_voters};
 use crate::wanderers::{conclude, rounds, wander};
 use fault::{Fault, SITES, Struck};
 use kit::random::Random;
@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Rounds of a run of all tests.
 const ROUNDS: u64 = 11;
-/// Port of every node for the others: at its site, no other program has it.
-const PORT: u16 = 8_390;
 /// Longest packet of most networks. Of longer ones too few are lost.
 const PACKET_BYTES: u16 = 1_500;
 /// Longest time from a fault, or its end, until nodes that reach a quorum take writes: generous,
@@ -30,7 +28,7 @@ fn sites_that_were_cut_off_go_on_together() {
     let mut random = Random::announced("partitions of a cluster");
     let network = Network::with_packets(&["a", "b", "c", "clients"], PACKET_BYTES);
     network.at("clients", || {
-        let mut nodes = cluster(&network);
+        let mut nodes = at_sites(&network, &SITES, PORT);
         nodes.iter().for_each(|it| await_voters(it, 3));
         let history = wander(&mut nodes, &mut random, |nodes, _, random| {
             let mut faults = Vec::new();
@@ -47,24 +45,6 @@ fn sites_that_were_cut_off_go_on_together() {
         });
         conclude(&mut nodes, &history);
     });
-}
-
-/// A node at each site, served.
-fn cluster(network: &Network) -> Vec<Pando> {
-    let mut first = Pando::init_at(network, SITES[0]);
-    let address = format!("{}:{PORT}", network.address(SITES[0]));
-    first
-        .run_on_node(&["cluster", "init"], &["--address", &address])
-        .expect(0);
-    first.serve();
-    let mut nodes = vec![first];
-    for site in &SITES[1..] {
-        let line = nodes[0].run_on_node(&["cluster", "token"], &[]).expect(0);
-        let mut node = Pando::join_at(network, site, PORT, &line.out);
-        node.serve();
-        nodes.push(node);
-    }
-    nodes
 }
 
 /// One fault, and the time until every node takes writes again.

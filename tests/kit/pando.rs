@@ -21,6 +21,8 @@ pub struct Pando {
     /// Folder of the test, with the node's folder `node` and other files.
     pub folder: Folder,
     node: PathBuf,
+    /// The same folder as this process sees it, which is not in other mount namespaces.
+    seen: PathBuf,
     /// Words before every command, to run it in another place.
     prefix: Vec<String>,
     /// Address of the place, at which the node listens.
@@ -72,6 +74,23 @@ impl Pando {
         pando
     }
 
+    /// Makes a copy of the folder of a node that is not served, as it is now.
+    pub fn copied(&self) -> Self {
+        assert!(self.running.is_none(), "a copy of files in use is none");
+        let mut copy = Self::unmade(Folder::new());
+        (copy.prefix, copy.host) = (self.prefix.clone(), self.host);
+        let (from, to) = (self.node.display(), copy.node.display());
+        tools::run("cp", &["-a", &from.to_string(), &to.to_string()], "").expect(0);
+        copy
+    }
+
+    /// Like [`Pando::copied`], for commands at another site of a network.
+    pub fn copied_to(&self, network: &Network, site: &str) -> Self {
+        let mut copy = self.copied();
+        (copy.prefix, copy.host) = (network.prefix(site), network.address(site).into());
+        copy
+    }
+
     /// Makes a node with only its base entry, whose commands run under this umask.
     pub fn init_under(umask: &str) -> Self {
         let script = format!("umask {umask}; exec \"$0\" \"$@\"");
@@ -87,10 +106,33 @@ impl Pando {
         pando.initialised()
     }
 
+    /// Makes a node on a small disk that joins a cluster, as [`Pando::join`] does. The disk must
+    /// have an end.
+    pub fn join_on(disk: &Disk, line: &str, address: &str) -> Self {
+        let mut pando = Self::unmade(Folder::new());
+        (pando.node, pando.prefix) = (disk.path().join("node"), disk.prefix());
+        pando.seen = disk.inside().join("node");
+        pando.joined(line, address)
+    }
+
+    /// A node to be made by [`Pando::enter`], which may take several attempts.
+    pub fn to_be() -> Self {
+        Self::unmade(Folder::new())
+    }
+
+    /// Joins a cluster by a line of `pando cluster token`, at this address, or goes on with that.
+    pub fn enter(&self, line: &str, address: &str) -> Answer {
+        let words = line.trim().trim_start_matches("pando cluster join DIR ");
+        let mut args: Vec<&str> = words.split(' ').collect();
+        args.extend(["--address", address]);
+        self.run_on_node(&["cluster", "join"], &args)
+    }
+
     /// A node that no command has made yet.
     fn unmade(folder: Folder) -> Self {
         Pando {
             node: folder.join("node"),
+            seen: folder.join("node"),
             folder,
             prefix: Vec::new(),
             host: Ipv4Addr::LOCALHOST.into(),
@@ -118,10 +160,7 @@ impl Pando {
     }
 
     fn joined(self, line: &str, address: &str) -> Self {
-        let words = line.trim().trim_start_matches("pando cluster join DIR ");
-        let mut args: Vec<&str> = words.split(' ').collect();
-        args.extend(["--address", address]);
-        self.run_on_node(&["cluster", "join"], &args).expect(0);
+        self.enter(line, address).expect(0);
         self
     }
 
@@ -137,6 +176,11 @@ impl Pando {
         self.node.clone()
     }
 
+    /// Folder of the node as this process sees it.
+    pub fn seen(&self) -> PathBuf {
+        self.seen.clone()
+    }
+
     /// Returns a command of the program, behind the words that lead to the node's place.
     fn command(&self, before: &[&str]) -> Command {
         let mut words: Vec<OsString> = before.iter().map(Into::into).collect();
@@ -149,7 +193,11 @@ impl Pando {
 
     /// Runs a subcommand to its end, with the administrator's password in its environment.
     pub fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Answer {
-        let mut command = self.command(&["timeout", "--kill-after=5", "600"]);
+        self.run_for("600", args)
+    }
+
+    fn run_for<S: AsRef<OsStr>>(&self, seconds: &str, args: &[S]) -> Answer {
+        let mut command = self.command(&["timeout", "--kill-after=5", seconds]);
         command
             .args(args)
             .env("PANDO_ADMIN_PASSWORD", PASSWORD)
@@ -164,6 +212,12 @@ impl Pando {
         all.push(&node);
         all.extend(args);
         self.run(&all)
+    }
+
+    /// Runs `pando serve`, which has to refuse to serve the node; it is ended if it does not.
+    pub fn serve_in_vain(&self) -> Answer {
+        let node = self.node().to_string_lossy().into_owned();
+        self.run_for("60", &["serve", &node, "--listen", "ldap://127.0.0.1:0"])
     }
 
     /// Serves the node on a free port of 127.0.0.1, or of its site.
@@ -249,7 +303,7 @@ impl Pando {
     /// Kills the process together with its etcd, as a power cut would.
     pub fn kill_with_etcd(&mut self) {
         self.kill();
-        etcd::kill(&self.node);
+        etcd::kill(&self.seen);
     }
 
     /// Waits until the process has ended by itself, in an orderly way.
@@ -288,7 +342,7 @@ impl Drop for Pando {
             true => drop(self.running.take()),
             false => self.kill(),
         }
-        etcd::kill(&self.node);
+        etcd::kill(&self.seen);
     }
 }
 

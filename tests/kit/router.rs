@@ -72,6 +72,13 @@ impl Network {
         space::address(self.number(site))
     }
 
+    /// Gives a site the address of another one, too, as a copy of a machine has it. What is sent to
+    /// that address from there stays there; others reach the site that had it first.
+    pub fn share_address(&self, of: &str, with: &str) {
+        let address = format!("{}/32", self.address(of));
+        self.spaces[self.number(with)].add_address(&address);
+    }
+
     /// A command that runs `program` at a site; its process is that of `program`.
     pub fn command(&self, site: &str, program: impl AsRef<Path>) -> Command {
         let words = self.prefix(site);

@@ -196,6 +196,7 @@ mod tests {
             },
             joined: u64::from(number),
             epoch: 1,
+            process: String::new(),
             is_removed: false,
             is_alive: true,
             standing: None,

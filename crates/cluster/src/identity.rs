@@ -9,11 +9,15 @@
 //! - only the owner reads the folder.
 
 mod file;
+#[doc(hidden)]
+pub mod fuzz;
 mod membership;
+mod processes;
 
 pub use crate::ids::{ClusterId, node as node_id};
 pub use file::{CA_FILE, CA_KEY_FILE, CLUSTER_FILE, NODE_FILE, NODE_KEY_FILE};
 pub use membership::{Etcd, ExternalEtcd, ManagedEtcd, Member, Membership, Rejoins, VERSION};
+pub use processes::Processes;
 
 use crate::authority::{Authority, Root};
 use crate::trouble::Trouble;

@@ -4,7 +4,7 @@ use crate::address::Address;
 use crate::authority::Authority;
 use crate::command::now;
 use crate::external::{self, ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, OperatorsEtcd, in_folder};
-use crate::identity::{ClusterId, Founding, Identity, Membership, VERSION};
+use crate::identity::{ClusterId, Founding, Identity, Membership, Processes, VERSION};
 
 use crate::token::{Outstanding, Token};
 use crate::trouble::Trouble;
@@ -69,6 +69,7 @@ pub fn found(
             left: false,
             rejoins: None,
             rejoined_s: 0,
+            processes: Processes::default(),
         },
         authority: &authority,
         files,

@@ -10,7 +10,7 @@ use crate::address::{Address, PORT};
 use crate::authority::Authority;
 use crate::command::{now, runtime};
 use crate::external::{ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, in_folder};
-use crate::identity::{FOLDER, Founding, Identity, Member, Membership, VERSION};
+use crate::identity::{FOLDER, Founding, Identity, Member, Membership, Processes, VERSION};
 use crate::peer::{JoinAnswer, JoinEtcd, JoinRequest, Offer, PeerClient};
 use crate::snapshot::{self, Source, Watch};
 use crate::token::Token;
@@ -216,6 +216,7 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
             left: false,
             rejoins: None,
             rejoined_s: 0,
+            processes: Processes::default(),
         },
         authority: &authority,
         files,

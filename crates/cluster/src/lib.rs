@@ -14,6 +14,8 @@ mod command;
 pub mod departure;
 pub mod etcd;
 pub mod external;
+#[cfg(test)]
+mod fuzz;
 pub mod identity;
 mod ids;
 pub mod init;

@@ -23,6 +23,7 @@ mod pool;
 mod probe;
 mod queue;
 mod register;
+mod room;
 mod search;
 mod settings;
 mod state;
@@ -150,6 +151,11 @@ impl EtcdLog {
         self.shared.pool.endpoints().to_vec()
     }
 
+    /// Number of this process's registration; `None` before it has registered.
+    pub fn epoch(&self) -> Option<u64> {
+        self.shared.session.borrow().as_ref().map(|it| it.epoch)
+    }
+
     /// Why this node cannot follow the log any longer; `None` while it does.
     pub fn failure(&self) -> Option<LogFailure> {
         self.shared.queue.failure()
@@ -274,10 +280,7 @@ async fn decided(shared: &Shared) -> Result<(), OpenFailure> {
             break;
         }
     }
-    match shared.is_removed() {
-        true => Err(OpenFailure::Removed(shared.settings.node)),
-        false => Ok(()),
-    }
+    shared.barred().map_or(Ok(()), Err)
 }
 
 impl CommitLog for EtcdLog {
@@ -316,6 +319,15 @@ impl CommitLog for EtcdLog {
 
     fn report(&self, standing: Standing) {
         self.shared.report(standing);
+    }
+
+    fn is_executed_elsewhere(&self, place: u64) -> bool {
+        let own = self.shared.settings.node;
+        lock(&self.shared.members).is_executed_by_another(own, place)
+    }
+
+    fn give_up(&self, failure: LogFailure) {
+        self.shared.fail(failure);
     }
 
     fn is_steward(&self) -> bool {

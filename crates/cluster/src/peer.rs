@@ -10,6 +10,8 @@
 
 mod accept;
 mod client;
+#[doc(hidden)]
+pub mod fuzz;
 mod message;
 mod node;
 mod routes;
@@ -19,7 +21,7 @@ mod tls;
 pub use client::{Link, PeerClient};
 pub use message::{
     Fill, JoinAnswer, JoinEtcd, JoinRequest, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus,
-    Offer, RemoveRequest, Removed, Sums, Voter,
+    Offer, Registered, RemoveRequest, Removed, Sums, Voter,
 };
 pub use node::PeerNode;
 pub use service::{Service, ServiceOptions, listen};

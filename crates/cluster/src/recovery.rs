@@ -5,8 +5,10 @@
 
 use crate::command::runtime;
 use crate::etcd::claim;
-use crate::identity::{Etcd, Identity, Member};
+use crate::identity::{Etcd, Identity, Member, Processes};
+use crate::log::OpenFailure;
 use crate::peer::{NodeStatus, PeerClient};
+use crate::snapshot::SNAPSHOTS;
 use crate::trouble::Trouble;
 use std::path::Path;
 use std::time::Duration;
@@ -50,7 +52,7 @@ pub fn survey(identity: &Identity, own: Survivor) -> Result<Silent, Trouble> {
 
 fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), Trouble> {
     let NodeStatus { node, address, .. } = other;
-    require_newest(identity, other)?;
+    require_generation(identity, other)?;
     if other.trouble.is_none() {
         return Err(Trouble::Refused(format!(
             "node {node} at {address} writes: the cluster has not lost its log; take lost nodes \
@@ -68,7 +70,7 @@ fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), T
 }
 
 /// Refuses if another node follows a log of a later generation.
-fn require_newest(identity: &Identity, other: &NodeStatus) -> Result<(), Trouble> {
+fn require_generation(identity: &Identity, other: &NodeStatus) -> Result<(), Trouble> {
     let own = identity.membership.generation;
     match other.generation > own {
         false => Ok(()),
@@ -80,12 +82,26 @@ fn require_newest(identity: &Identity, other: &NodeStatus) -> Result<(), Trouble
     }
 }
 
-/// Refuses to follow a log that other nodes have left: one of those that answer is of a later
-/// generation.
+/// Refuses if another node knows a registration that was made from another copy of the folder.
+fn require_registration(identity: &Identity, other: &NodeStatus) -> Result<(), Trouble> {
+    let membership = &identity.membership;
+    let registered = other.log.registrations.iter();
+    let mut own = registered.filter(|it| it.node == membership.node);
+    match own.any(|it| membership.processes.is_foreign(it.epoch, &it.process)) {
+        true => Err(Trouble::Refused(
+            OpenFailure::Copied(membership.node).to_string(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Refuses to follow a log that other nodes have left, and to serve a copy of a node's folder that
+/// was left behind: one of the nodes that answer is of a later generation, or knows a later
+/// registration of this node.
 ///
 /// # Errors
-/// The node that answered, and its generation.
-pub fn require_newest_generation(identity: &Identity) -> Result<(), Trouble> {
+/// The node that answered, and its generation; or that the folder is a copy.
+pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut asked = tokio::task::JoinSet::new();
@@ -96,7 +112,8 @@ pub fn require_newest_generation(identity: &Identity) -> Result<(), Trouble> {
             }));
         }
         for answer in asked.join_all().await.into_iter().flatten().flatten() {
-            require_newest(identity, &answer)?;
+            require_generation(identity, &answer)?;
+            require_registration(identity, &answer)?;
         }
         Ok(())
     })
@@ -119,9 +136,18 @@ pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Tro
         }
         _ => {}
     }
+    // A copy of the former generation would leave nodes that join without what came after it.
+    let copies = dir.join(SNAPSHOTS);
+    match fs::remove_dir_all(&copies) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Trouble::file(&copies)(error));
+        }
+        _ => {}
+    }
     identity.note(|membership| {
         membership.generation = generation;
         membership.begins = true;
+        membership.processes = Processes::default();
         membership.peers.clear();
         if let Etcd::Managed(etcd) = &mut membership.etcd {
             etcd.others.clear();

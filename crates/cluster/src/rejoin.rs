@@ -38,7 +38,7 @@ pub struct Copying {
 pub fn note(identity: &Identity, failure: &LogFailure) -> bool {
     let reason = match failure {
         LogFailure::Trimmed { floor } => Rejoins::Trimmed { floor: *floor },
-        LogFailure::Different { .. } => Rejoins::Different,
+        LogFailure::Different { .. } | LogFailure::Damaged(_) => Rejoins::Different,
         LogFailure::Strange(_) => return false,
     };
     let now_s = now().as_secs();
@@ -141,7 +141,7 @@ fn remove(folder: &Path) -> Result<(), Trouble> {
 mod tests {
     use super::*;
     use crate::authority::Authority;
-    use crate::identity::{ClusterId, Founding, Member, Membership, VERSION};
+    use crate::identity::{ClusterId, Founding, Member, Membership, Processes, VERSION};
     use replica::commit_log::NodeId;
     use tempfile::TempDir;
 
@@ -167,6 +167,7 @@ mod tests {
                 left: false,
                 rejoins: None,
                 rejoined_s: 0,
+                processes: Processes::default(),
             },
             authority: &authority,
             files: Vec::new(),

@@ -30,6 +30,8 @@ use store::private;
 
 /// Bytes of a piece.
 pub const PIECE_BYTES: u64 = 8 << 20;
+/// Folder of the copy, in the node's folder.
+pub const SNAPSHOTS: &str = "data/snapshot";
 /// How long a copy is kept after its last use.
 pub const KEPT: Duration = Duration::from_secs(600);
 /// Bytes left free beside a copy, for the database and its log to grow.

@@ -51,6 +51,8 @@ struct Keeper {
     /// `None` where an operator runs etcd.
     own: Option<OwnVoter>,
     known: Arc<Mutex<Known>>,
+    /// Whether this process's registration is noted in `cluster.json`.
+    is_registration_noted: bool,
 }
 
 /// The nodes of the cluster, as far as voters depend on them.
@@ -81,6 +83,7 @@ impl Voting {
             log,
             own,
             known: Arc::clone(&known),
+            is_registration_noted: false,
         };
         let runtime = runtime()?;
         let thread = std::thread::Builder::new().name("voters".to_owned());
@@ -115,6 +118,7 @@ impl Keeper {
         let work = async {
             loop {
                 let read = self.has_read().await;
+                self.note_registration();
                 let nodes = self.nodes();
                 let pause = match read {
                     Ok(()) => self.look(&nodes).await,
@@ -240,6 +244,21 @@ impl Keeper {
         voters.sort_by_key(|it| own.as_ref() != Some(&it.name));
         let urls = voters.into_iter().filter_map(|it| it.client_url.clone());
         self.log.set_endpoints(&urls.collect::<Vec<_>>());
+    }
+
+    /// Notes the registration of this process, by which the next one knows its folder again.
+    fn note_registration(&mut self) {
+        if self.is_registration_noted {
+            return;
+        }
+        let Some(epoch) = self.log.epoch() else {
+            return;
+        };
+        let noted = self.identity.note(|it| it.processes.registered(epoch));
+        match noted {
+            Ok(()) => self.is_registration_noted = true,
+            Err(error) => tracing::warn!(%error, "the registration of this process is not noted"),
+        }
     }
 
     /// Notes nodes and members for the next start.

@@ -73,6 +73,10 @@ pub enum LogFailure {
         /// The last position at which the states were compared.
         position: u64,
     },
+    /// This node cannot execute a record that others have executed: it needs a copy of another
+    /// node's state.
+    #[error("its database is damaged: {0}")]
+    Damaged(String),
     /// The log is not the one that this node followed, or lacks a record in the middle.
     #[error("the log cannot be followed: {0}")]
     Strange(String),
@@ -148,6 +152,13 @@ pub trait CommitLog: Send + Sync {
     /// Tells the log how far this node is. The log trims by the nodes' synced places, and other
     /// nodes compare the digests.
     fn report(&self, standing: Standing);
+
+    /// Whether another node is known to have executed the log up to this place or beyond.
+    fn is_executed_elsewhere(&self, place: u64) -> bool;
+
+    /// Ends following for a reason of this node's own: [`next`](CommitLog::next) fails with it from
+    /// now on.
+    fn give_up(&self, failure: LogFailure);
 
     /// Whether this node is the one that removes expired entries and what deletes left behind.
     /// Several nodes at once do no harm.

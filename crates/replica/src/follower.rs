@@ -8,6 +8,7 @@ use crate::executor::{Executor, Fate, Settled};
 use crate::in_flight::InFlight;
 use crate::orderer::unavailable;
 use crate::writer::Queues;
+use state::stop::Failure;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -153,19 +154,34 @@ impl<C: Clients> Follower<C> {
                     shared.store(configuration, Ordering::Release);
                     settled.into_iter().for_each(|it| self.settle(it));
                 }
-                Err(failure) => {
-                    if !std::mem::replace(&mut self.stuck, true) {
-                        tracing::error!(
-                            %failure,
-                            "this node executes no records until it can execute the next one; \
-                             writes wait, and reads show the state before it"
-                        );
-                    }
-                    return;
-                }
+                Err(failure) => return self.stop_at(&failure),
             }
         }
         self.executor.work_after_writes();
+    }
+
+    /// Deals with records that cannot be executed: they are tried again, unless that cannot help.
+    fn stop_at(&mut self, failure: &Failure) {
+        let is_again = std::mem::replace(&mut self.stuck, true);
+        let next = self.events.iter().find_map(|it| match it {
+            LogEvent::Record(record) => Some(record.place),
+            LogEvent::Reached(_) | LogEvent::Refused { .. } => None,
+        });
+        // What no node can execute is not this node's damage.
+        if failure.is_damage() && next.is_some_and(|it| self.log.is_executed_elsewhere(it)) {
+            let failure = LogFailure::Damaged(failure.to_string());
+            self.log.give_up(failure.clone());
+            self.events.clear();
+            self.stuck = false;
+            return self.halt(&failure);
+        }
+        if !is_again {
+            tracing::error!(
+                %failure,
+                "this node executes no records until it can execute the next one; writes wait, \
+                 and reads show the state before it"
+            );
+        }
     }
 
     /// Tells readers how far this node is.

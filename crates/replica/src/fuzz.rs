@@ -2,6 +2,7 @@
 //! decode to an equal value. Each fuzz target calls one of them.
 
 use crate::changes::{Frame, Outcome, Point};
+use crate::payload;
 
 /// Kept changes: an encoded change decodes and encodes to equal bytes. The input is also used as
 /// the outcome of a record, which the checksum otherwise hides from mutations.
@@ -20,6 +21,18 @@ pub fn kept_change(bytes: &[u8]) {
         assert_eq!(&bytes[read - encoded.len()..read], encoded);
         // A missing position is reported as missing.
         assert_eq!(frame.position().is_some(), frame.content.len() >= 9);
+    }
+}
+
+/// Payloads of bundles in a cluster's log.
+pub fn payload(bytes: &[u8]) {
+    let Ok((_, writes)) = payload::decode(bytes) else {
+        return;
+    };
+    // Input that says that it is long is refused elsewhere; here it costs time and finds nothing.
+    let length = zstd::bulk::Decompressor::upper_bound(writes);
+    if length.is_some_and(|it| it <= 1 << 20) {
+        let _ = payload::decompress(writes);
     }
 }
 
@@ -59,6 +72,11 @@ mod tests {
                 super::kept_change(&damaged);
             }
         }
+    }
+
+    #[test]
+    fn the_corpus_of_payloads() {
+        run("payload", super::payload);
     }
 
     #[test]

@@ -57,8 +57,14 @@ impl<T> InFlight<T> {
 
     /// Keeps the submissions of a bundle of so many parts. Returns the number of its first part;
     /// the last one has the number of the bundle.
-    pub fn put(&self, parts: usize, group: Vec<Submission<T>>) -> u64 {
+    ///
+    /// # Errors
+    /// No record is executed any more: the submissions come back.
+    pub fn put(&self, parts: usize, group: Vec<Submission<T>>) -> Result<u64, Vec<Submission<T>>> {
         let mut bundles = self.lock();
+        if bundles.halted.is_some() {
+            return Err(group);
+        }
         let first_part = bundles.number + 1;
         bundles.number += parts as u64;
         let waiting = Waiting {
@@ -68,7 +74,7 @@ impl<T> InFlight<T> {
         };
         let number = bundles.number;
         bundles.waiting.insert(number, waiting);
-        first_part
+        Ok(first_part)
     }
 
     /// Takes the submissions of the bundle that has a part of this number; `None` for a part that

@@ -130,7 +130,10 @@ impl<C: Clients> Orderer<C> {
     }
 
     fn submit(&mut self, payloads: Vec<Vec<u8>>, group: Vec<Submission<C::Ticket>>) {
-        let first = self.in_flight.put(payloads.len(), group);
+        let first = match self.in_flight.put(payloads.len(), group) {
+            Ok(first) => first,
+            Err(group) => return self.refuse(&group),
+        };
         for (number, payload) in (first..).zip(payloads) {
             // Later parts wait as long as it takes: the first ones are in the log already.
             while number > first && !self.wait_for_lane() && self.in_flight.halted().is_none() {}

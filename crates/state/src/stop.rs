@@ -102,6 +102,21 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Returns whether the database cannot be read as it was written: another attempt will not
+    /// succeed.
+    pub fn is_damage(&self) -> bool {
+        use store::Error::{Corrupt, DamagedEntry, DamagedFile};
+        let damages = |it: &store::Error| {
+            matches!(
+                it,
+                Corrupt { .. } | DamagedEntry { .. } | DamagedFile { .. }
+            )
+        };
+        matches!(self, Failure::Store(error) if damages(error))
+    }
+}
+
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Failure {
         match error {

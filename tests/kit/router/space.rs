@@ -61,6 +61,11 @@ impl Space {
         space
     }
 
+    /// Adds an address that is reached from inside alone.
+    pub(super) fn add_address(&self, address: &str) {
+        ip(&["-n", &self.name, "addr", "add", address, "dev", "lo"]);
+    }
+
     /// Runs `body` on a thread in the namespace.
     pub(super) fn within<T: Send>(&self, body: impl FnOnce() -> T + Send) -> T {
         let inside = || {

@@ -78,6 +78,8 @@ struct Keeper {
     output: Output,
     /// Readable when a file of the member's folder changes.
     changes: OwnedFd,
+    /// Whether the member has had data while it was watched.
+    had_data: bool,
 }
 
 /// The one that starts a member again whose first start was interrupted.
@@ -124,6 +126,7 @@ impl Supervisor {
             member,
             shared: Arc::clone(&shared),
             changes,
+            had_data: false,
         };
         let thread = thread::Builder::new()
             .name("etcd".to_owned())
@@ -174,12 +177,25 @@ impl Keeper {
         let mut pause = Duration::ZERO;
         loop {
             let started = Instant::now();
+            // A voter that forgot what it had voted for must not vote again, least of all alone.
+            if self.had_data && !self.member.has_data() {
+                tracing::error!(
+                    target: "etcd",
+                    "the data of etcd have gone from {}: it is not started as the same member",
+                    self.member.folder.display()
+                );
+                *self.shared.state() = ProcessState::Stopped;
+                return;
+            }
             let why = match self.start_or_adopt() {
                 Ok(mut running) => match self.watch(&mut running) {
                     End::Asked => return self.finish(running),
                     End::Ended(how) => how,
                     End::Useless => match self.begin_anew(running) {
-                        Ok(Anew::Now) => continue,
+                        Ok(Anew::Now) => {
+                            self.had_data = false;
+                            continue;
+                        }
                         Ok(Anew::ByTheCluster) => {
                             *self.shared.state() = ProcessState::Stopped;
                             return;
@@ -294,6 +310,7 @@ impl Keeper {
             if let Err(error) = self.output.pass_on() {
                 tracing::warn!(target: "etcd", "{}: {error}", self.member.log().display());
             }
+            self.had_data = self.had_data || self.member.has_data();
             if asked {
                 return End::Asked;
             }

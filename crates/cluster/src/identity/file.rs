@@ -26,7 +26,11 @@ pub fn read(path: &Path) -> Result<String, Trouble> {
 
 /// Reads `cluster.json`.
 pub fn membership(path: &Path) -> Result<Membership, Trouble> {
-    let text = read(path)?;
+    parse(path, &read(path)?)
+}
+
+/// Reads the text of `cluster.json`; errors name its path.
+pub fn parse(path: &Path, text: &str) -> Result<Membership, Trouble> {
     // The version comes first: files of later versions may have other fields.
     let wrong = |field: &str, found: String| Trouble::Content {
         path: path.to_path_buf(),
@@ -40,7 +44,7 @@ pub fn membership(path: &Path) -> Result<Membership, Trouble> {
         expected: "a node's place in a cluster as JSON".to_owned(),
         found: error.to_string(),
     };
-    let value: serde_json::Value = serde_json::from_str(&text).map_err(whole)?;
+    let value: serde_json::Value = serde_json::from_str(text).map_err(whole)?;
     match &value["version"] {
         serde_json::Value::Null => return Err(wrong("version", "none".to_owned())),
         version if version.as_u64() != Some(u64::from(VERSION)) => {
@@ -48,7 +52,7 @@ pub fn membership(path: &Path) -> Result<Membership, Trouble> {
         }
         _ => {}
     }
-    serde_json::from_str(&text).map_err(whole)
+    serde_json::from_str(text).map_err(whole)
 }
 
 /// `cluster.json` as text.

@@ -1,5 +1,6 @@
 //! A node's place in its cluster, as `cluster.json` has it.
 
+use super::processes::Processes;
 use crate::address::Address;
 use crate::authority::node_name;
 use crate::ids::{self, ClusterId};
@@ -43,6 +44,9 @@ pub struct Membership {
     /// since 1970; 0 for never.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejoined_s: u64,
+    /// The processes by which the log knows this folder from copies of it.
+    #[serde(default, skip_serializing_if = "Processes::is_unknown")]
+    pub processes: Processes,
 }
 
 /// Reason why a node needs a copy of another node's state.

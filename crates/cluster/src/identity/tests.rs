@@ -22,6 +22,7 @@ fn membership() -> Membership {
         left: false,
         rejoins: None,
         rejoined_s: 0,
+        processes: Processes::default(),
         peers: vec![Member {
             node: NodeId([8; 16]),
             address: "ldap2:8390".parse().unwrap(),

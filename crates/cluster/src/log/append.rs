@@ -243,8 +243,8 @@ pub(super) fn fenced(shared: &Shared, found: &KeyValue) -> String {
     match registration {
         Some(it) if it.removed => format!("node {node} was removed from the cluster"),
         it => format!(
-            "another process registered as node {node} (epoch {}): end it, or this one, and start \
-             again",
+            "another process registered as node {node} (epoch {}) from a copy of this node's \
+             folder: that one goes on; end this one, whose folder is not served again",
             it.map_or(0, |it| it.epoch)
         ),
     }

@@ -2,6 +2,10 @@
 
 use super::envelope::Envelope;
 use super::keys::{Key, Keys};
+use super::values::{self, Floor, Format, Hold, Identity, Registration, Report};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
 
 /// Records as they stand in etcd.
 pub fn envelope(bytes: &[u8]) {
@@ -19,6 +23,25 @@ pub fn key(bytes: &[u8]) {
         && let Key::Lane { node, lane } = key
     {
         assert_eq!(keys.lane(node, lane), named);
+    }
+}
+
+/// Values of all keys but the lanes'.
+pub fn value(bytes: &[u8]) {
+    again::<Identity>(bytes);
+    again::<Format>(bytes);
+    again::<Registration>(bytes);
+    again::<Report>(bytes);
+    again::<Hold>(bytes);
+    again::<Floor>(bytes);
+    if let Some(report) = values::decode::<Report>(bytes) {
+        report.standing();
+    }
+}
+
+fn again<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) {
+    if let Some(value) = values::decode::<T>(bytes) {
+        assert_eq!(values::decode::<T>(&values::encode(&value)), Some(value));
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Database {
     pub used_bytes: u64,
     /// Bytes that its file may have at most; appends end well before.
     pub quota_bytes: u64,
+    /// Whether a member took no more writes for want of room, and raised the alarm NOSPACE.
+    pub is_full: bool,
 }
 
 /// A node of the cluster.
@@ -57,6 +59,8 @@ pub struct Member {
     pub joined: u64,
     /// Number of its registrations.
     pub epoch: u64,
+    /// Random name of the process that registered last.
+    pub process: String,
     /// It was removed, and is no member any longer.
     pub is_removed: bool,
     /// It reported within the time after which a node counts as stopped.
@@ -149,10 +153,14 @@ impl Members {
         match observed.key {
             Key::Node(id) => {
                 let node = self.nodes.entry(id).or_default();
-                if let Some(registration) = values::decode(observed.value)
+                if let Some(registration) = values::decode::<Registration>(observed.value)
                     && node.registered_at < revision
                 {
                     node.registered_at = revision;
+                    if registration.epoch != node.registration.epoch {
+                        // It may have begun anew with another node's state.
+                        node.digests.clear();
+                    }
                     node.joined_at = observed.created;
                     node.registration = registration;
                     node.seen = Some(seen);
@@ -196,6 +204,24 @@ impl Members {
         }
     }
 
+    /// Whether a node besides `own` has executed the log up to a place or beyond.
+    pub(super) fn is_executed_by_another(&self, own: NodeId, place: u64) -> bool {
+        let mut others = self.nodes.iter().filter(|(id, _)| **id != own);
+        others.any(|(_, node)| {
+            let standing = node.report.as_ref().map(Report::standing);
+            standing.is_some_and(|it| it.place >= place)
+        })
+    }
+
+    /// Whether all nodes seen within `absent_for` have executed the log up to a place.
+    pub(super) fn have_executed(&self, place: u64, absent_for: Duration) -> bool {
+        let mut nodes = self.nodes.values().filter(|it| !it.registration.removed);
+        nodes.all(|node| {
+            let standing = node.report.as_ref().map(Report::standing);
+            standing.is_some_and(|it| it.place >= place) || !node.is_within(absent_for)
+        })
+    }
+
     /// A snapshot without the places of the log.
     pub(super) fn view(&self, alive_for: Duration) -> ClusterView {
         let member = |(id, node): (&NodeId, &Node)| Member {
@@ -203,6 +229,7 @@ impl Members {
             about: node.registration.about(),
             joined: u64::try_from(node.joined_at).unwrap_or(0),
             epoch: node.registration.epoch,
+            process: node.registration.process.clone(),
             is_removed: node.registration.removed,
             is_alive: node.is_within(alive_for),
             standing: node.report.as_ref().map(Report::standing),
@@ -280,18 +307,13 @@ impl Node {
 
     /// Takes a report that came at `now_us`, or at an unknown time.
     fn take_report(&mut self, report: Report, now_us: Option<u64>) {
-        let (epoch, place) = self.report.as_ref().map_or((0, 0), |it| {
-            let place = it.standing().place;
-            (it.epoch, place)
-        });
+        let place = self.report.as_ref().map_or(0, |it| it.standing().place);
         if report.standing().place > place {
             self.advanced = Some(Instant::now());
         }
-        if report.epoch != epoch {
-            // It may have begun anew with another node's state.
-            self.digests.clear();
-        }
-        for reported in &report.digests {
+        // A report of an earlier process may be about another state.
+        let is_current = report.epoch >= self.registration.epoch;
+        for reported in report.digests.iter().filter(|_| is_current) {
             if let Some(digest) = reported.digest() {
                 self.digests.insert(reported.position, digest);
             }
@@ -392,6 +414,10 @@ mod tests {
         let digests: Vec<_> = differences[0].digests.iter().map(|it| it.digest).collect();
         assert_eq!(digests, [7, 7, 8]);
         register(&mut members, 3, 2);
+        assert_eq!(members.differences(), []);
+        // What its earlier process said may come after its registration, when all is read anew.
+        report(&mut members, 3, 1, 8);
+        assert_eq!(members.differences(), []);
         report(&mut members, 3, 2, 7);
         assert_eq!(members.differences(), []);
     }

@@ -1,14 +1,14 @@
 //! Registration: a process takes the next epoch of its node, and with that the right to append.
 //!
 //! An append compares the revision of the node's key, so that of two processes with one identity
-//! the earlier can append nothing after the later has registered.
+//! the earlier can append nothing after the later has registered. A process whose folder does not
+//! know the one that stands registered serves a copy that was left behind, and does not register.
 
 use super::pool::{Backoff, Connected};
 use super::probe::{describe, within};
-use super::state::{Reason, Session, Shared, place};
+use super::state::{Barred, Reason, Session, Shared, place};
 use super::values::{self, Registration};
 use etcd_client::{Compare, CompareOp, Error, GetOptions, Txn, TxnOp};
-use replica::commit_log::LogFailure;
 
 /// Registers this process, however long that takes, and reads where its lanes end.
 pub(super) async fn run(shared: &Shared) {
@@ -25,12 +25,8 @@ pub(super) async fn run(shared: &Shared) {
                 return;
             }
             Ok(Step::Again) => (),
-            Ok(Step::Removed) => {
-                let node = shared.settings.node;
-                shared.set_removed();
-                shared.fail(LogFailure::Strange(format!(
-                    "node {node} was removed from the cluster: join as a new node"
-                )));
+            Ok(Step::Barred(why)) => {
+                shared.bar(why);
                 return;
             }
             Err(error) => {
@@ -49,8 +45,8 @@ enum Step {
     Registered(Session),
     /// Somebody else wrote the key in between.
     Again,
-    /// The node is no member any longer.
-    Removed,
+    /// This process must never register.
+    Barred(Barred),
 }
 
 /// Takes the next epoch, unless an attempt before has done so unnoticed.
@@ -64,7 +60,11 @@ async fn attempt(shared: &Shared, connected: &Connected) -> Result<Step, Error> 
     let before = standing.and_then(|it| values::decode::<Registration>(it.value()));
     let before = before.unwrap_or_default();
     if before.removed {
-        return Ok(Step::Removed);
+        return Ok(Step::Barred(Barred::Removed));
+    }
+    let known = &shared.settings.processes;
+    if !known.is_empty() && !before.process.is_empty() && !known.contains(&before.process) {
+        return Ok(Step::Barred(Barred::Copied));
     }
     if before.process == shared.process {
         let sequences = sequences(shared, connected).await?;

@@ -17,6 +17,10 @@ pub struct EtcdLogSettings {
     pub cluster: [u8; 16],
     /// This node.
     pub node: NodeId,
+    /// Names of the processes that have registered as this node from its folder, or may have; the
+    /// last one is that of this process. Empty if this is not known: a name is made then, and no
+    /// registration counts as another copy's.
+    pub processes: Vec<String>,
     /// Facts about this node, for other nodes and operators.
     pub about: NodeAbout,
     /// Place up to which this node has executed the log, 0 for nothing.
@@ -77,7 +81,8 @@ pub struct NodeAbout {
 /// Bounds of etcd's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trimming {
-    /// Bytes of records that are kept at most for nodes that have not synced them.
+    /// Bytes of records that are kept at most for nodes that have not synced them, and at most a
+    /// quarter of etcd's quota.
     pub retention_bytes: u64,
     /// Time between two trims.
     pub every: Duration,
@@ -136,6 +141,7 @@ impl EtcdLogSettings {
             tls: None,
             cluster,
             node,
+            processes: Vec::new(),
             about: NodeAbout::default(),
             from: 0,
             lanes: 1,
@@ -176,6 +182,13 @@ pub enum OpenFailure {
          (pando cluster join)"
     )]
     Removed(replica::commit_log::NodeId),
+    /// The node was served from another copy of its folder.
+    #[error(
+        "this folder is a copy of that of node {0}, which was served from another copy since, and \
+         of several copies one goes on: serve the other one and delete this folder, or take the \
+         node out (pando cluster remove) and join with a new folder (pando cluster join)"
+    )]
+    Copied(replica::commit_log::NodeId),
     /// The system gave no thread.
     #[error("the thread of the commit log could not be started: {0}")]
     Thread(#[from] std::io::Error),

@@ -7,9 +7,9 @@ use super::pool::Pool;
 use super::queue::Queue;
 use super::settings::{EtcdLogSettings, OpenFailure};
 use super::volume::Volume;
-use replica::commit_log::{LogEvent, LogFailure, LogHealth, Standing};
+use replica::commit_log::{LogEvent, LogFailure, LogHealth, NodeId, Standing};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -25,8 +25,8 @@ pub(super) struct Shared {
     pub(super) members: Mutex<Members>,
     /// This process's registration, once there is one.
     pub(super) session: watch::Sender<Option<Session>>,
-    /// `true` once this node is known to have been removed before it registered.
-    removed: AtomicBool,
+    /// Why this node can never register, once that is known.
+    barred: Mutex<Option<Barred>>,
     /// The node's last report on itself.
     pub(super) own: Mutex<OwnReport>,
     /// Told when `own` changed.
@@ -114,6 +114,24 @@ pub(super) enum Reason {
     Clock,
 }
 
+/// Reasons why a node can never register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Barred {
+    /// It was removed from the cluster.
+    Removed,
+    /// It registered from another copy of its folder.
+    Copied,
+}
+
+impl Barred {
+    fn failure(self, node: NodeId) -> OpenFailure {
+        match self {
+            Barred::Removed => OpenFailure::Removed(node),
+            Barred::Copied => OpenFailure::Copied(node),
+        }
+    }
+}
+
 impl Shared {
     /// The state of a log that has not read anything.
     ///
@@ -126,13 +144,16 @@ impl Shared {
         }
         let shared = Shared {
             keys: Keys::of(&settings.cluster),
-            process: format!("{:032x}", u128::from_be_bytes(settings.clock.uuid())),
+            process: match settings.processes.last() {
+                Some(name) => name.clone(),
+                None => format!("{:032x}", u128::from_be_bytes(settings.clock.uuid())),
+            },
             queue: Queue::new(settings.waiting_bytes_max),
             pool: Pool::new(&settings)?,
             lanes: Lanes::new(settings.lanes),
             members: Mutex::default(),
             session: watch::Sender::new(None),
-            removed: AtomicBool::new(false),
+            barred: Mutex::new(None),
             own: Mutex::default(),
             reported: Notify::new(),
             trouble: Mutex::default(),
@@ -199,14 +220,17 @@ impl Shared {
         lock(&self.trouble).busy.is_some()
     }
 
-    /// Notes that this node is no member of the cluster any longer.
-    pub(super) fn set_removed(&self) {
-        self.removed.store(true, Ordering::Release);
+    /// Notes that this node can never register, and follows the log no longer.
+    pub(super) fn bar(&self, barred: Barred) {
+        *lock(&self.barred) = Some(barred);
+        let failure = barred.failure(self.settings.node);
+        self.fail(LogFailure::Strange(failure.to_string()));
     }
 
-    /// Tells whether this node was removed from the cluster before it could register.
-    pub(super) fn is_removed(&self) -> bool {
-        self.removed.load(Ordering::Acquire)
+    /// Why this node can never register; `None` if nothing of that kind is known.
+    pub(super) fn barred(&self) -> Option<OpenFailure> {
+        let barred = *lock(&self.barred);
+        barred.map(|it| it.failure(self.settings.node))
     }
 
     /// This node cannot follow the log any longer.

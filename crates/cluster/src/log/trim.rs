@@ -17,6 +17,9 @@ use std::time::Duration;
 /// Places without records, as reports make them, after which the log is trimmed nevertheless.
 const IDLE_PLACES: u64 = 1_000;
 
+/// Part of etcd's quota that records for absent nodes may fill at most: one of so many.
+const RETENTION_SHARE: u64 = 4;
+
 /// Reasons why records cannot be held.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HoldFailure {
@@ -75,10 +78,13 @@ fn wanted(shared: &Shared) -> Option<Wanted> {
     let trimming = &shared.settings.trimming;
     let read = shared.reached.load(Ordering::Acquire);
     let own = lock(&shared.own).standing;
+    let database = *lock(&shared.database);
     let mut volume = lock(&shared.volume);
     let members = lock(&shared.members);
     let total = volume.total();
-    if !members.is_turn_of(shared.settings.node, trimming.alive_for) {
+    // A full etcd takes no reports, so that all nodes seem to be away.
+    let is_full = database.is_some_and(|it| it.is_full);
+    if !is_full && !members.is_turn_of(shared.settings.node, trimming.alive_for) {
         volume.trimmed_by_another(members.floor);
         // Another node's turn, unless that node is stuck.
         if volume.since_trim() < trimming.every_bytes * 2 {
@@ -88,8 +94,14 @@ fn wanted(shared: &Shared) -> Option<Wanted> {
     let absent_for = trimming.absent_for.max(trimming.alive_for);
     let synced = own.map_or(0, |it| it.synced_place);
     let unneeded = members.unneeded(shared.settings.node, absent_for);
-    let unneeded = unneeded.map_or(synced, |it| it.min(synced));
-    let old = volume.place_before(trimming.retention_bytes);
+    let unneeded = match unneeded.map_or(synced, |it| it.min(synced)) {
+        // No record is behind what all have executed. A node that loses power now needs a copy.
+        _ if is_full && members.have_executed(volume.last(), absent_for) => read,
+        unneeded => unneeded,
+    };
+    // A node that is away must not hold up the others by a small quota.
+    let room = database.map_or(u64::MAX, |it| it.quota_bytes / RETENTION_SHARE);
+    let old = volume.place_before(trimming.retention_bytes.min(room));
     let floor = unneeded.max(old).min(read);
     // Reports alone are no reason: each trim is itself a revision.
     let is_idle = volume.last() <= members.floor;

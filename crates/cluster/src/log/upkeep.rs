@@ -5,8 +5,8 @@ use super::members::{Database, Equality};
 use super::pool::Connected;
 use super::probe::{describe, within};
 use super::state::{Reason, Session, Shared, lock, place};
-use super::trim;
 use super::values::{self, Report, ReportedDigest};
+use super::{room, trim};
 use etcd_client::{Compare, CompareOp, Error, Txn, TxnOp};
 use replica::commit_log::LogFailure;
 use std::time::Duration;
@@ -14,6 +14,13 @@ use tokio::time::Instant;
 
 /// Time between two looks at the size of etcd's database.
 const SIZE_EVERY: Duration = Duration::from_secs(2);
+/// Part of etcd's quota from which on no bundle is appended, in percent.
+const BUSY_PERCENT: u64 = 60;
+/// Part of the quota below which bundles are appended again: less, so that it does not change with
+/// each trim.
+const CALM_PERCENT: u64 = 55;
+/// Time after which the next node makes room in a full etcd.
+const FULL_TURN: Duration = Duration::from_secs(20);
 /// Distance from the clocks of the other nodes at which a node takes no writes.
 const CLOCK_OFFSET_MAX: Duration = Duration::from_secs(5);
 
@@ -30,6 +37,8 @@ struct Done {
     digest: u64,
     size: Option<Instant>,
     trim: Instant,
+    /// Since when etcd is known to be full; `None` while it is not.
+    full: Option<Instant>,
 }
 
 /// Does the duties until the log ends.
@@ -40,6 +49,7 @@ pub(super) async fn run(shared: &Shared) {
         digest: 0,
         size: None,
         trim: Instant::now(),
+        full: None,
     };
     let every = shared.settings.trimming.every.min(report_pause(shared));
     loop {
@@ -75,7 +85,7 @@ async fn look(shared: &Shared, connected: &Connected, done: &mut Done) {
     look_at_clock(shared);
     if is_due(done.size, SIZE_EVERY) {
         done.size = Some(Instant::now());
-        note(connected, "size", size(shared, connected).await);
+        note(connected, "size", size(shared, connected, done).await);
     }
     let trimming = &shared.settings.trimming;
     let bytes = lock(&shared.volume).since_trim();
@@ -174,17 +184,10 @@ fn look_at_clock(shared: &Shared) {
 }
 
 /// Looks how full etcd's database is.
-async fn size(shared: &Shared, connected: &Connected) -> Result<(), Error> {
+async fn size(shared: &Shared, connected: &Connected, done: &mut Done) -> Result<(), Error> {
     let mut maintenance = connected.client.maintenance_client();
     let status = within(shared.settings.attempt_timeout, maintenance.status()).await?;
-    if let Some(alarm) = status.errors().iter().find(|it| it.contains("NOSPACE")) {
-        let text = format!(
-            "busy: etcd has raised an alarm ({alarm}): run `etcdctl defrag` on each member, then \
-             `etcdctl alarm disarm`"
-        );
-        shared.set(Reason::Busy, Some(text));
-        return Ok(());
-    }
+    let alarm = status.errors().iter().find(|it| it.contains("NOSPACE"));
     // An etcd without an own quota reports none.
     let quota = match place(status.db_size_quota()) {
         0 => shared.settings.trimming.quota_bytes,
@@ -193,25 +196,51 @@ async fn size(shared: &Shared, connected: &Connected) -> Result<(), Error> {
     let database = Database {
         used_bytes: place(status.raft_used_db_size()),
         quota_bytes: quota,
+        is_full: alarm.is_some(),
     };
     *lock(&shared.database) = Some(database);
-    set_busy(shared, database);
+    let Some(alarm) = alarm else {
+        done.full = None;
+        set_busy(shared, database);
+        return Ok(());
+    };
+    let text = format!(
+        "busy: etcd has raised an alarm ({alarm}): it is taken back by itself once records can be \
+         trimmed, else by `etcdctl defrag` on each member and `etcdctl alarm disarm`"
+    );
+    shared.set(Reason::Busy, Some(text));
+    let since = *done.full.get_or_insert_with(Instant::now);
+    if percent(database) < CALM_PERCENT && since.elapsed() >= FULL_TURN * rank(shared) {
+        room::make(shared).await?;
+    }
     Ok(())
+}
+
+/// Number of nodes that joined before this one: all but the first leave it time.
+fn rank(shared: &Shared) -> u32 {
+    let view = lock(&shared.members).view(shared.settings.trimming.alive_for);
+    let own = shared.settings.node;
+    let before = view.present().into_iter().take_while(|it| it.id != own);
+    before.map(|_| 1).sum()
+}
+
+/// The part of the quota that is used.
+fn percent(database: Database) -> u64 {
+    database.used_bytes.saturating_mul(100) / database.quota_bytes.max(1)
 }
 
 /// Marks etcd as too full for appends, or as not.
 fn set_busy(shared: &Shared, database: Database) {
     let used = database.used_bytes;
-    let percent = used.saturating_mul(100) / database.quota_bytes.max(1);
+    let percent = percent(database);
     let was = shared.is_busy();
-    // Five percent apart, so that it does not change with each trim.
-    if percent >= 60 {
+    if percent >= BUSY_PERCENT {
         let text = format!(
             "busy: etcd's database holds {used} bytes, {percent} percent of its quota; expected \
-             less than 60"
+             less than {BUSY_PERCENT}"
         );
         shared.set(Reason::Busy, Some(text));
-    } else if was && percent < 55 {
+    } else if was && percent < CALM_PERCENT {
         shared.set(Reason::Busy, None);
     }
 }

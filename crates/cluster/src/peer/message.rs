@@ -112,6 +112,20 @@ pub struct LogStatus {
     pub voters: Vec<Voter>,
     /// Reason why the voters are not those that are wanted yet; `None` if they are.
     pub waiting: Option<String>,
+    /// The last registration of each node.
+    pub registrations: Vec<Registered>,
+}
+
+/// The last registration of a node, in a [`LogStatus`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// The node.
+    #[serde(with = "node_id")]
+    pub node: NodeId,
+    /// Number of the registration.
+    pub epoch: u64,
+    /// Random name of the process that registered.
+    pub process: String,
 }
 
 /// Fullness of etcd's database, in a [`LogStatus`].

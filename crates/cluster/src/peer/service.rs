@@ -5,7 +5,7 @@ use super::node::PeerNode;
 use super::{routes, tls};
 use crate::address::Address;
 use crate::identity::Identity;
-use crate::snapshot::{Donor, KEPT};
+use crate::snapshot::{Donor, KEPT, SNAPSHOTS};
 use crate::trouble::Trouble;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -14,9 +14,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::watch;
-
-/// Name of the folder of copies, in the node's data folder.
-const SNAPSHOTS: &str = "data/snapshot";
 
 /// The service of a node. Dropping it ends it, and waits until its thread has ended.
 pub struct Service {

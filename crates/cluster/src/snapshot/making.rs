@@ -21,7 +21,11 @@ pub(super) fn make(copy: &Copy, node: &dyn PeerNode) {
         let written = writing.join();
         let written = written.unwrap_or_else(|_| Err("the copying thread ended early".to_owned()));
         // A broken pipe there only follows from an error here.
-        pumped.and_then(|bytes| written.map(|()| bytes))
+        let bytes = pumped.and_then(|bytes| written.map(|()| bytes))?;
+        match bytes {
+            0 => Err("the copy of the database is empty".to_owned()),
+            bytes => Ok(bytes),
+        }
     });
     let made = made.and_then(|bytes| copy.complete(bytes).map_err(|error| error.to_string()));
     if let Err(why) = made {
@@ -59,9 +63,6 @@ fn pump(mut from: PipeReader, copy: &Copy) -> Result<u64, String> {
         if count < PIECE_BYTES {
             break;
         }
-    }
-    if bytes == 0 {
-        return Err("the copy of the database is empty".to_owned());
     }
     file.sync_all().map_err(failed)?;
     Ok(bytes)

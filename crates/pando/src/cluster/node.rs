@@ -5,6 +5,7 @@ use super::facts::Part;
 use super::join;
 use super::served::ServedNode;
 use crate::report::Problem;
+use ::cluster::Trouble;
 use ::cluster::etcd::{
     Address as EtcdAddress, EtcdProgram, Member as EtcdMember, OwnVoter, Pace, Start, TlsFiles,
     client,
@@ -75,7 +76,7 @@ impl Joined {
                  join with `pando cluster join`"
             )));
         }
-        recovery::require_newest_generation(&identity).map_err(Problem::failed)?;
+        recovery::require_newest(&identity).map_err(Problem::failed)?;
         let now = Duration::from_micros(SystemClock.now_us());
         identity.renew(now).map_err(Problem::failed)?;
         let etcd = match &identity.membership.etcd {
@@ -100,6 +101,7 @@ impl Joined {
         Arc::new(move |place| {
             let mut settings = settings(&identity, place, own.as_ref())?;
             settings.lanes = lanes;
+            settings.processes = begin_process(&identity).map_err(failure)?;
             if identity.membership.begins {
                 if let Some(member) = &own {
                     client::wait_until_ready(member, FOUNDING).map_err(failure)?;
@@ -143,6 +145,17 @@ impl Joined {
             log: Arc::clone(log),
         })
     }
+}
+
+/// Notes a name for this process; returns all names by which the log may know this folder.
+fn begin_process(identity: &Identity) -> Result<Vec<String>, Trouble> {
+    let name = format!("{:032x}", u128::from_be_bytes(SystemClock.uuid()));
+    let mut names = Vec::new();
+    identity.note(|membership| {
+        membership.processes.begin(name);
+        names.clone_from(&membership.processes.names);
+    })?;
+    Ok(names)
 }
 
 /// This node's member of etcd: started if it exists, or if the node is to begin the cluster.

@@ -6,7 +6,8 @@ use ::cluster::departure::{Consent, Departures};
 use ::cluster::identity::{Etcd, Identity, Member};
 use ::cluster::log::{ClusterView, EtcdLog};
 use ::cluster::peer::{
-    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, RemoveRequest, Voter,
+    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Registered, RemoveRequest,
+    Voter,
 };
 use ::cluster::voting::Voting;
 use directory::{Clock, Directory, SystemClock};
@@ -51,6 +52,7 @@ impl ServedNode {
             format_max: FORMAT_LEVEL,
             voters: voters.collect(),
             waiting: known.waiting,
+            registrations: view.members.iter().map(registered).collect(),
         }
     }
 }
@@ -138,11 +140,19 @@ impl PeerNode for ServedNode {
         // What this node has executed is in the copy: the records behind it are kept until the new
         // node has them.
         let own = self.identity.membership.node;
-        let place = self.status().synced_place;
+        let place = self.status().place;
         let held = self.log.hold(own, place, HELD);
         held.map_err(|it| it.to_string())?;
         let copied = self.directory.copy_to(output.as_fd());
         copied.map_err(|it| it.to_string())
+    }
+}
+
+fn registered(member: &::cluster::log::Member) -> Registered {
+    Registered {
+        node: member.id,
+        epoch: member.epoch,
+        process: member.process.clone(),
     }
 }
 

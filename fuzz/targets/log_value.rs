@@ -1,0 +1,4 @@
+//! Fuzzes values of keys of a cluster in etcd.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| cluster::log::fuzz::value(bytes));
