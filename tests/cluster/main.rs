@@ -5,6 +5,7 @@ mod doors;
 mod faults;
 mod freshness;
 mod leaving;
+mod levels;
 mod monitor;
 mod nodes;
 mod partitions;

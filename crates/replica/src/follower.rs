@@ -8,6 +8,7 @@ use crate::executor::{Executor, Fate, Settled};
 use crate::in_flight::InFlight;
 use crate::orderer::{Orderer, unavailable};
 use crate::writer::Queue;
+use state::stop::Failure;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -137,6 +138,12 @@ impl<C: Clients> Follower<C> {
                     let shared = &self.in_flight.configuration;
                     shared.store(configuration, Ordering::Release);
                     settled.into_iter().for_each(|it| self.settle(it));
+                }
+                Err(Failure::Level(unknown)) => {
+                    let failure = LogFailure::Level(unknown);
+                    self.events.clear();
+                    self.log.abandon(failure.clone());
+                    return self.halt(&failure);
                 }
                 Err(failure) => {
                     if !std::mem::replace(&mut self.stuck, true) {

@@ -91,6 +91,8 @@ pub struct Catalog {
     pub rules: Rules,
     /// Data for finding the password policy of an entry.
     pub policing: Policing,
+    /// The format level at which records are executed.
+    pub level: u32,
 }
 
 /// The root of a subtree that this node holds.

@@ -14,6 +14,7 @@ mod many;
 mod modify;
 mod numbers;
 mod options;
+mod raise;
 mod relaxed;
 mod rename;
 mod unique;
@@ -90,7 +91,7 @@ pub struct Noticed {
     pub collective: bool,
     /// A subentry was added.
     pub subentries: bool,
-    /// Whether an entry below `cn=config` changed.
+    /// Whether an entry below `cn=config` changed, or the format level.
     pub configuration: bool,
     /// Whether an entry was deleted or renamed, or a password or lock was changed.
     pub accounts: bool,
@@ -164,6 +165,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Rename(renaming) => self.rename(write, renaming)?,
             Change::Reclaim(most) => self.reclaim(*most)?,
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
+            Change::Level(level) => self.raise(*level)?,
         }
         self.stamp_groups()?;
         self.noticed.changed += 1;
@@ -185,7 +187,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 let mut types = changes.iter().map(|it| it.given.description.type_id);
                 types.any(|it| it == password || it == lock)
             }
-            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) => false,
+            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => false,
         }
     }
 
