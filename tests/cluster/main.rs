@@ -13,6 +13,7 @@ mod full_log;
 mod joins;
 mod lanes;
 mod leaving;
+mod levels;
 mod lost_log;
 mod monitor;
 mod nodes;

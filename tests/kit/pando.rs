@@ -66,6 +66,21 @@ impl Pando {
         pando
     }
 
+    /// Makes a node with only its base entry, whose program knows format levels up to `highest`
+    /// only, like an earlier one.
+    pub fn init_knowing(highest: u32) -> Self {
+        let mut pando = Self::unmade(Folder::new());
+        pando.know_levels_up_to(Some(highest));
+        pando.initialised()
+    }
+
+    /// Like [`Pando::join`], with a program that knows format levels up to `highest` only.
+    pub fn join_knowing(line: &str, address: &str, highest: u32) -> Self {
+        let mut pando = Self::unmade(Folder::new());
+        pando.know_levels_up_to(Some(highest));
+        pando.joined(line, address)
+    }
+
     /// Makes a node from a backup.
     pub fn restore(backup: &str) -> Self {
         let pando = Self::unmade(Folder::new());
@@ -169,6 +184,13 @@ impl Pando {
         let mut pando = Self::init();
         pando.serve();
         pando
+    }
+
+    /// Runs all commands from now on by a program that knows format levels up to `highest` only, or
+    /// with `None` by the program as it is. A release cannot be made to know less.
+    pub fn know_levels_up_to(&mut self, highest: Option<u32>) {
+        let variable = |it| vec!["env".to_owned(), format!("PANDO_TEST_LEVEL_MAX={it}")];
+        self.prefix = highest.map_or_else(Vec::new, variable);
     }
 
     /// Folder of the node.

@@ -17,6 +17,7 @@ use crate::token::Token;
 use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
 use replica::commit_log::NodeId;
+use replica::level;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -163,6 +164,7 @@ async fn ask(options: &JoinOptions) -> Result<Asked, Trouble> {
         secret: token.secret.reveal(),
         node,
         address: address.clone(),
+        format_max: level::highest(),
     };
     let answer = link.post("/join", &request).await?;
     Ok(Asked {

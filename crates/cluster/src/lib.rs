@@ -30,6 +30,7 @@ pub mod rejoin;
 pub mod snapshot;
 pub mod token;
 mod trouble;
+pub mod upgrade;
 pub mod voting;
 
 pub use trouble::Trouble;

@@ -189,13 +189,16 @@ impl EtcdLog {
         self.wait_for(async move { membership::remove(&shared, node).await })
     }
 
-    /// Raises the format level of records, which never sinks. Waits for etcd.
+    /// Raises the format level that the cluster is to have to the highest that all members'
+    /// programs execute, at most to `highest`. Afterwards no other program can register. Returns
+    /// the level. Waits for etcd.
     ///
     /// # Errors
-    /// etcd cannot be reached, or a member's program does not know that level.
-    pub fn raise_format(&self, level: u32) -> Result<(), ChangeFailure> {
+    /// etcd cannot be reached, or that level is the one that the cluster has; the members that do
+    /// not know a higher one, if others do.
+    pub fn raise_format(&self, highest: u32) -> Result<u32, ChangeFailure> {
         let shared = self.shared.clone();
-        self.wait_for(async move { membership::raise_format(&shared, level).await })
+        self.wait_for(async move { membership::raise_format(&shared, highest).await })
     }
 
     /// Has the log's thread do something, and waits for its result.
@@ -280,7 +283,13 @@ async fn decided(shared: &Shared) -> Result<(), OpenFailure> {
             break;
         }
     }
-    shared.barred().map_or(Ok(()), Err)
+    if let Some(barred) = shared.barred() {
+        return Err(barred);
+    }
+    match shared.queue.failure() {
+        Some(LogFailure::Level(unknown)) => Err(unknown.into()),
+        _ => Ok(()),
+    }
 }
 
 impl CommitLog for EtcdLog {
@@ -334,6 +343,14 @@ impl CommitLog for EtcdLog {
         let own = self.shared.settings.node;
         let alive_for = self.shared.settings.trimming.alive_for;
         lock(&self.shared.members).is_turn_of(own, alive_for)
+    }
+
+    fn agreed_level(&self) -> Option<u32> {
+        lock(&self.shared.members).agreed_level()
+    }
+
+    fn abandon(&self, failure: LogFailure) {
+        self.shared.fail(failure);
     }
 
     fn health(&self) -> LogHealth {

@@ -39,7 +39,7 @@ pub fn note(identity: &Identity, failure: &LogFailure) -> bool {
     let reason = match failure {
         LogFailure::Trimmed { floor } => Rejoins::Trimmed { floor: *floor },
         LogFailure::Different { .. } | LogFailure::Damaged(_) => Rejoins::Different,
-        LogFailure::Strange(_) => return false,
+        LogFailure::Strange(_) | LogFailure::Level(_) => return false,
     };
     let now_s = now().as_secs();
     let mut noted = false;

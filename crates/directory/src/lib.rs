@@ -47,7 +47,7 @@ pub use flow::Flow;
 pub use monitor::{Connections, Front, ListenerState, SetLimits, Shown, ShownEntry};
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
-pub use options::{Connect, Options};
+pub use options::{Connect, Options, Reached};
 pub use peer::Peer;
 pub use replica::changes::Keeping;
 pub use replica::{Clock, InitOptions, Scrubbing, Status, SystemClock};

@@ -6,7 +6,7 @@ use crate::completion::Mailbox;
 use crate::directory_state::{DirectoryState, limits};
 use crate::feed::Feed;
 use crate::monitor::{Front, Monitor, Shown};
-use crate::options::Options;
+use crate::options::{Options, Reached};
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::commit_log::CommitLog;
@@ -170,7 +170,10 @@ impl Directory {
 fn log_of(opened: &Opened, options: &Options) -> Result<Option<Arc<dyn CommitLog>>, Failure> {
     let membership = opened.membership()?;
     match (&options.connect, membership) {
-        (Some(connect), _) => Ok(Some(connect(opened.place()?)?)),
+        (Some(connect), _) => {
+            let (place, level) = (opened.place()?, opened.catalog.level);
+            Ok(Some(connect(Reached { place, level })?))
+        }
         (None, None) => Ok(None),
         (None, Some(_)) => Err(Failure::Configuration(
             "this database belongs to a cluster, whose log this command does not follow: serve the \

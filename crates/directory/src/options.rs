@@ -9,8 +9,17 @@ use state::bounds::Bounds;
 use state::stop::Failure;
 use std::sync::Arc;
 
-/// Connects to the log of a cluster, all records of which are executed up to this place.
-pub type Connect = Arc<dyn Fn(u64) -> Result<Arc<dyn CommitLog>, Failure> + Send + Sync>;
+/// How far a database is, for its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached {
+    /// Place in the log of the cluster up to which every record was executed.
+    pub place: u64,
+    /// Format level at which records are executed.
+    pub level: u32,
+}
+
+/// Connects to the log of a cluster, for a database that is so far.
+pub type Connect = Arc<dyn Fn(Reached) -> Result<Arc<dyn CommitLog>, Failure> + Send + Sync>;
 
 /// Options for opening a directory.
 #[derive(Clone)]

@@ -22,6 +22,7 @@ use ::cluster::Trouble;
 use ::cluster::external::OperatorsEtcd;
 use ::cluster::identity::Identity;
 use ::cluster::init::{self, InitOptions};
+use ::cluster::upgrade;
 use folder::{address, identity};
 use std::path::Path;
 
@@ -35,6 +36,7 @@ pub fn cluster(action: &ClusterAction) -> Result<(), Problem> {
         ClusterAction::Leave(it) => departure::leave(it),
         ClusterAction::Remove(it) => departure::remove(it),
         ClusterAction::Recover(it) => recover::recover(it),
+        ClusterAction::Upgrade(it) => upgrade(&it.dir),
     }
 }
 
@@ -80,6 +82,15 @@ fn token(dir: &Path) -> Result<(), Problem> {
     let token = init::token(&identity).map_err(Problem::failed)?;
     note("on a new machine, within an hour, while this node is served:");
     say(join_line(&identity, &token.to_string()))
+}
+
+/// Raises the format level of the cluster of a served node.
+fn upgrade(dir: &Path) -> Result<(), Problem> {
+    let level = upgrade::upgrade(&identity(dir)?).map_err(Problem::failed)?;
+    note(format_args!(
+        "the cluster has format level {level}; older programs can follow it no more"
+    ));
+    Ok(())
 }
 
 fn join_line(identity: &Identity, token: &str) -> String {

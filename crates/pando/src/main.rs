@@ -46,6 +46,8 @@ fn main() -> ExitCode {
     // Before any allocation, because memory in a huge page stays there.
     huge_pages(false);
     let cli = Cli::parse();
+    #[cfg(debug_assertions)]
+    pretend_to_be_older();
     // A server has little memory of its own, spread over the heaps of its threads; each would take
     // a huge page of 2 MiB for some ten kilobytes.
     huge_pages(!matches!(cli.command, Command::Serve(_) | Command::Demo(_)));
@@ -77,6 +79,16 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => problem.report(),
+    }
+}
+
+/// Makes this process one of an earlier program if `PANDO_TEST_LEVEL_MAX` names the highest format
+/// level that it knows: for tests of clusters in which programs differ. A release lacks this.
+#[cfg(debug_assertions)]
+fn pretend_to_be_older() {
+    let wanted = std::env::var("PANDO_TEST_LEVEL_MAX").ok();
+    if let Some(highest) = wanted.and_then(|it| it.parse().ok()) {
+        replica::level::pretend_to_be_older(highest);
     }
 }
 

@@ -28,6 +28,7 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
     announce(&served.server);
     match served.wait() {
         Ending::NeedsCopy => Err(begin_again()),
+        Ending::Outdated(unknown) => Err(Problem::failed(unknown)),
         Ending::Left | Ending::Stopped => Ok(()),
     }
 }
@@ -59,10 +60,10 @@ impl Served {
     /// Waits until the server has ended. Returns the reason.
     pub fn wait(self) -> Ending {
         let watch = self.member.as_ref().map(|member| {
-            let (endings, needs_copy) = (member.endings(), member.needs_copy());
+            let (endings, look) = (member.endings(), member.look());
             let server = Arc::clone(&self.server);
             std::thread::spawn(move || {
-                let ending = endings.wait(needs_copy);
+                let ending = endings.wait(look);
                 if ending != Ending::Stopped {
                     server.stop();
                 }

@@ -10,6 +10,7 @@
 //! - bundles of one lane become records in the order in which they were handed over;
 //! - a log does not look into payloads.
 
+pub use state::level::Unknown;
 pub use state::origin::{NodeId, Origin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,6 +81,9 @@ pub enum LogFailure {
     /// The log is not the one that this node followed, or lacks a record in the middle.
     #[error("the log cannot be followed: {0}")]
     Strange(String),
+    /// The next record, or the cluster, has a format level that this program does not execute.
+    #[error(transparent)]
+    Level(Unknown),
 }
 
 /// The log could not be reached in time.
@@ -101,6 +105,8 @@ pub struct Standing {
     pub digest: (u64, u128),
     /// Time of the last executed record, in microseconds since 1970.
     pub time_us: u64,
+    /// Format level at which records are executed.
+    pub level: u32,
 }
 
 /// Number of positions between two digests that nodes compare.
@@ -163,6 +169,14 @@ pub trait CommitLog: Send + Sync {
     /// Whether this node is the one that removes expired entries and what deletes left behind.
     /// Several nodes at once do no harm.
     fn is_steward(&self) -> bool;
+
+    /// The format level that the cluster is to have, which every node's program executes; `None`
+    /// before it was read. The steward raises that of the databases, by a write.
+    fn agreed_level(&self) -> Option<u32>;
+
+    /// Notes that this node cannot execute the next record, for good: each later call of
+    /// [`next`](CommitLog::next) fails with this.
+    fn abandon(&self, failure: LogFailure);
 
     /// State of the connection.
     fn health(&self) -> LogHealth;

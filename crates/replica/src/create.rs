@@ -8,6 +8,7 @@ use state::config;
 use state::execute::Execution;
 use state::grant::Grant;
 use state::knowledge;
+use state::level;
 use state::meta::META_COOKIE_KEY;
 use state::rules::RULES_NAME;
 use state::stop::{Failure, Stop};
@@ -90,6 +91,7 @@ pub(crate) fn create_at(
     let mut batch = store.begin(&empty)?;
     batch.put_dictionary(&rows)?;
     batch.put_meta(META_COOKIE_KEY, &key)?;
+    level::put(&mut batch, level::highest())?;
     let mut catalog = config::load(&batch.snapshot(), &schema)?;
     for suffix in &options.suffixes {
         let name = resolve(&schema, suffix)?;

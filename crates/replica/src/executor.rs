@@ -13,6 +13,7 @@ mod compaction;
 mod expiry;
 mod follow;
 mod group;
+mod raise;
 mod readers;
 mod reclaim;
 mod rehearsal;
@@ -138,8 +139,10 @@ impl Executor {
         }
     }
 
-    /// Begins work: loads the ends of dynamic entries, and finds work that an earlier process left.
+    /// Begins work: raises the format level of a node alone, loads the ends of dynamic entries, and
+    /// finds work that an earlier process left.
     pub fn begin(&mut self) {
+        self.raise_alone();
         self.building = self.parts.catalog.load().indexing;
         self.load_expiry();
         self.load_reclaiming();
@@ -164,6 +167,7 @@ impl Executor {
     /// whether clients wait for the end of the slice.
     pub fn work(&mut self, call: &Arc<dyn Fn() + Send + Sync>, writes_wait: bool) {
         self.building |= self.compact(call);
+        self.raise_as_agreed();
         self.remove_expired();
         // Reclaiming gets a turn, whether or not writes wait.
         self.reclaim_some(writes_wait);
@@ -277,9 +281,7 @@ impl Executor {
         self.encoded.clear();
         record::encode(record, digest, &before.schema, &mut self.encoded);
         // A record that makes the configuration unusable must not be in the log.
-        let configures = record
-            .writes()
-            .any(|it| it.name().is_within(&before.config));
+        let configures = record.writes().any(|it| it.configures(&before.config));
         let ahead = record.writes().count() >= AHEAD_MIN && !configures;
         if ahead {
             self.journal.append(&self.encoded, true)?;

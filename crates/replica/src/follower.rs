@@ -154,6 +154,12 @@ impl<C: Clients> Follower<C> {
                     shared.store(configuration, Ordering::Release);
                     settled.into_iter().for_each(|it| self.settle(it));
                 }
+                Err(Failure::Level(unknown)) => {
+                    let failure = LogFailure::Level(unknown);
+                    self.events.clear();
+                    self.log.abandon(failure.clone());
+                    return self.halt(&failure);
+                }
                 Err(failure) => return self.stop_at(&failure),
             }
         }

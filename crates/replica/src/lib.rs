@@ -47,4 +47,5 @@ pub use create::{InitOptions, create};
 pub use node::{Opened, Options, Replica, Status};
 pub use reclaiming::Sizes as ReclaimSizes;
 pub use scrub::{Scrubbing, Standing as ScrubStanding};
+pub use state::level;
 pub use writer::Attempts;

@@ -2,6 +2,7 @@
 
 use crate::recover;
 use state::lanes::Lanes;
+use state::level;
 use state::meta::{META_CLUSTER, META_TIME};
 use state::stop::Failure;
 use std::path::Path;
@@ -58,6 +59,7 @@ pub fn put(store: &Store, membership: &ClusterMark) -> Result<(), Failure> {
         META_CLUSTER,
         &[&membership.cluster[..], &generation].concat(),
     )?;
+    level::keep_sums(&mut batch)?;
     Ok(batch.commit()?)
 }
 

@@ -23,6 +23,7 @@ use state::bounds::Bounds;
 use state::catalog::Catalog;
 use state::config;
 use state::lanes::Lanes;
+use state::level;
 use state::meta::META_TIME;
 use state::stop::{Failure, Refusal};
 use state::write::Write;
@@ -94,6 +95,8 @@ pub struct Status {
     pub waiting_writes: usize,
     /// Number of deleted subtrees whose entries are still being removed.
     pub deleted_subtrees: u64,
+    /// The format level at which records are executed.
+    pub level: u32,
 }
 
 impl Opened {
@@ -354,6 +357,7 @@ impl<T: Send + 'static> Replica<T> {
             indexes: snapshot.index_states()?,
             waiting_writes: self.writer.waiting(),
             deleted_subtrees: snapshot.detached_count()?,
+            level: level::of(&snapshot)?,
         })
     }
 

@@ -156,7 +156,7 @@ impl<C: Clients> Orderer<C> {
         let tried = only.writes.all().iter().any(|it| it.is_rehearsal());
         let config = &catalog.config;
         let mut writes = only.writes.all().iter();
-        if !tried && !writes.any(|it| it.name().is_within(config)) {
+        if !tried && !writes.any(|it| it.configures(config)) {
             return true;
         }
         let units: Vec<Unit<'_>> = only.writes.units().collect();

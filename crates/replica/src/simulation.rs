@@ -109,6 +109,16 @@ fn a_node_without_its_log_leaves_no_client_waiting() {
 }
 
 #[test]
+fn a_program_stops_before_a_level_that_it_does_not_know() {
+    cluster::meet_a_later_level();
+}
+
+#[test]
+fn golden_logs_lead_to_the_states_that_they_led_to() {
+    cluster::golden::replay();
+}
+
+#[test]
 fn a_seed_gives_the_same_run_again() {
     for seed in 0..20 {
         let (first, second) = (run(seed), run(seed));

@@ -29,6 +29,11 @@ impl Steward {
         !self.waits.load(Ordering::Acquire) && self.log.is_steward()
     }
 
+    /// The format level that the cluster is to have; `None` before the log has told it.
+    pub fn agreed_level(&self) -> Option<u32> {
+        self.log.agreed_level()
+    }
+
     /// Submits writes.
     pub fn submit(&self, writes: Vec<Write>) {
         self.waits.store(true, Ordering::Release);

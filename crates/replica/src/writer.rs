@@ -181,7 +181,7 @@ impl<C: Clients> Thread<C> {
 pub(crate) fn next_group<T>(waiting: &[Submission<T>], catalog: &Catalog) -> usize {
     let alone = |it: &Submission<T>| {
         let mut writes = it.writes.all().iter();
-        writes.any(|it| it.name().is_within(&catalog.config) || it.is_rehearsal())
+        writes.any(|it| it.configures(&catalog.config) || it.is_rehearsal())
     };
     let (mut count, mut writes) = (0, 0);
     for submission in waiting {

@@ -94,6 +94,8 @@ pub struct Catalog {
     /// Roots of the subtrees in which the first of two competing writes wins:
     /// `pandoFirstWriterWins`.
     pub first_writer_wins: Vec<Name>,
+    /// The format level at which records are executed.
+    pub level: u32,
 }
 
 /// The root of a subtree that this node holds.

@@ -18,6 +18,7 @@ use crate::catalog::{
 use crate::knowledge::{
     COLLECTIVE_CLASS, Computed, DYNAMIC_GROUP_CLASS, Knowledge, Known, texts_of,
 };
+use crate::level;
 use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
@@ -51,8 +52,10 @@ fn lacks_numbers() -> Failure {
 /// remain valid under the new schema.
 ///
 /// # Errors
-/// `Failure::Configuration` names the entry that cannot be used and the reason.
+/// `Failure::Configuration` names the entry that cannot be used and the reason;
+/// [`Failure::Level`] for a level that this program does not execute.
 pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
+    let level = level::require_known(level::of(snapshot)?)?;
     let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
     let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
     let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
@@ -121,6 +124,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         monitor,
         schema,
         schema_conflicts,
+        level,
     })
 }
 

@@ -16,7 +16,8 @@ const LATER: [&[u8]; 3] = [META_CONFIGURATION, META_LANE, META_PLACE];
 
 /// The digest of a state, right after a record that changed it. `lanes` are those after the record.
 ///
-/// Entries and links are in by their running digest; their texts are not read again.
+/// Entries and links are in by their running digest, the texts that are members by the sum that the
+/// database keeps from format level 2 on: none of them is read again.
 ///
 /// # Errors
 /// The store cannot be read.

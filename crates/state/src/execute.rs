@@ -15,6 +15,7 @@ mod modify;
 mod numbers;
 mod options;
 mod overtaken;
+mod raise;
 mod relaxed;
 mod rename;
 mod unique;
@@ -91,7 +92,7 @@ pub struct Noticed {
     pub collective: bool,
     /// A subentry was added.
     pub subentries: bool,
-    /// Whether an entry below `cn=config` changed.
+    /// Whether an entry below `cn=config` changed, or the format level.
     pub configuration: bool,
     /// Whether an entry was deleted or renamed, or a password or lock was changed.
     pub accounts: bool,
@@ -165,6 +166,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Rename(renaming) => self.rename(write, renaming)?,
             Change::Reclaim(most) => self.reclaim(*most)?,
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
+            Change::Level(level) => self.raise(*level)?,
         }
         self.stamp_groups()?;
         self.noticed.changed += 1;
@@ -186,7 +188,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 let mut types = changes.iter().map(|it| it.given.description.type_id);
                 types.any(|it| it == password || it == lock)
             }
-            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) => false,
+            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => false,
         }
     }
 

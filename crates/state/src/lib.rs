@@ -25,6 +25,7 @@ pub mod history;
 pub mod index_progress;
 pub mod knowledge;
 pub mod lanes;
+pub mod level;
 pub mod links;
 pub mod matched_values;
 pub mod meta;

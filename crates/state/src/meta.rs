@@ -10,6 +10,8 @@ pub const META_REFERRALS: &[u8] = b"referrals";
 pub const META_SUBENTRIES: &[u8] = b"subentries";
 /// Meta key: time of the last record in microseconds since 1970, big-endian.
 pub const META_TIME: &[u8] = b"time";
+/// Meta key: the format level of the database, big-endian in 4 bytes. Missing at the first level.
+pub const META_LEVEL: &[u8] = b"level";
 /// Meta key: the cluster that the database belongs to, as identifier (16 bytes) and generation (8
 /// bytes, big-endian). Missing in the database of a node alone.
 pub const META_CLUSTER: &[u8] = b"cluster";

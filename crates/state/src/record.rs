@@ -10,8 +10,10 @@
 
 mod fields;
 
+use crate::level;
 use crate::origin::{NodeId, Origin};
-use crate::write::{Record, Unit, Write};
+use crate::stop::Failure;
+use crate::write::{Change, Record, Unit, Write};
 use fields::{put_together, put_write, require_end, sized, take_write};
 use schema::{DescribeError, Description, Schema};
 use store::bytes::{Bytes, put_count};
@@ -97,6 +99,20 @@ impl DecodedWrites {
             unit
         };
         self.lengths.iter().map(&mut next).collect()
+    }
+
+    /// Refuses writes that raise the format level to one that this program does not execute.
+    ///
+    /// # Errors
+    /// [`Failure::Level`].
+    pub fn require_known_level(&self) -> Result<(), Failure> {
+        let levels = self.all.iter().filter_map(|it| match it.change {
+            Change::Level(level) => Some(level),
+            _ => None,
+        });
+        // One that is too low is refused as any raise to a level that is reached.
+        let highest = levels.max().unwrap_or(level::LOWEST).max(level::LOWEST);
+        level::require_known(highest).map(drop)
     }
 }
 

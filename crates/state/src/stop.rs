@@ -72,6 +72,9 @@ pub enum Failure {
     /// The input of an import cannot be used.
     #[error("{0}")]
     Input(String),
+    /// A record or the database has a format level that this program does not execute.
+    #[error(transparent)]
+    Level(crate::level::Unknown),
     /// The caller cancelled the work; nothing was changed.
     #[error("cancelled; nothing was changed")]
     Cancelled,

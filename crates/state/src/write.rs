@@ -93,6 +93,12 @@ impl Write {
         matches!(self.change, Change::Attempts(_))
     }
 
+    /// Returns whether the write changes what other writes are resolved under: an entry of the
+    /// configuration, whose name is given, or the format level. It shares its record with none.
+    pub fn configures(&self, config: &Name) -> bool {
+        matches!(self.change, Change::Level(_)) || self.name().is_within(config)
+    }
+
     /// Returns whether an option is set.
     pub fn has(&self, option: impl Fn(&WriteOptions) -> bool) -> bool {
         self.options.as_deref().is_some_and(option)
@@ -107,7 +113,9 @@ impl Write {
                 Change::Add(addition) => (&addition.attributes, &[], Some(&addition.rdn)),
                 Change::Modify(changes) => (&[], changes, None),
                 Change::Rename(renaming) => (&[], &[], Some(&renaming.rdn)),
-                Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => (&[], &[], None),
+                Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {
+                    (&[], &[], None)
+                }
             };
         let given = given.iter().chain(changes.iter().map(|it| &it.given));
         let naming = rdn.into_iter().flat_map(|it| &it.values);
@@ -150,6 +158,8 @@ pub enum Change {
     Reclaim(u32),
     /// Results of password checks of the entry, in order of time.
     Attempts(Vec<Attempt>),
+    /// Raises the format level of the database; a write of the server itself, without a name.
+    Level(u32),
 }
 
 /// A new entry.
@@ -206,7 +216,7 @@ impl Write {
         let change = match &self.change {
             Change::Add(addition) => addition.attributes.iter().map(given).sum(),
             Change::Modify(changes) => changes.iter().map(|it| given(&it.given)).sum(),
-            Change::Delete | Change::Reclaim(_) | Change::Attempts(_) => 0,
+            Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => 0,
             Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
         };
         size_of::<Write>() + self.by().len() + 2 * self.spelled.len() + change

@@ -52,6 +52,9 @@ mod tables;
 mod tree_walk;
 mod usage;
 
+/// Version of the program, for messages.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub use batch::{Batch, Savepoint};
 pub use bulk::{BulkLoader, Finished, Loaded, Place, Prepared, Preparer};
 pub use candidates::{CandidateEntries, Candidates};

@@ -9,12 +9,14 @@
 //! Invariants:
 //! - `link` has a member of a set exactly if `linked` has the set of the member, also for detached
 //!   sets, which have no owner and are cleared away bit by bit;
+//! - the sum of texts, if there is one, is that of the texts that are stored;
 //! - an entry that owns a set has the flag in its row; a set without members exists only between
 //!   two calls of a batch.
 
 pub(crate) mod chunk;
 mod read;
 pub(crate) mod rows;
+pub(crate) mod texts;
 mod write;
 
 pub use read::Members;

@@ -212,6 +212,46 @@ fn texts_are_shared_and_go_with_their_last_set() {
 }
 
 #[test]
+fn the_sum_of_texts_is_kept_from_the_first_time_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let indexes = indexes_of_tests();
+    let sn = number(&indexes.schema, "sn");
+    let store = create(folder.path(), &indexes, 6);
+    let mut batch = store.begin(&indexes).unwrap();
+    fill(&indexes, &mut batch);
+    let sum = |batch: &store::Batch<'_>| batch.snapshot().texts_sum().unwrap();
+    let add = |batch: &mut store::Batch<'_>, text: &str| {
+        let id = batch.text_member(text.as_bytes(), b"cn=a").unwrap();
+        batch.change_links(group(0), sn, &[(id, true)]).unwrap();
+        id
+    };
+    let text = add(&mut batch, "CN=A");
+    assert_eq!(sum(&batch), None, "nobody asked for it");
+    batch.sum_texts().unwrap();
+    let one = sum(&batch).unwrap();
+    let savepoint = batch.save().unwrap();
+    batch.change_links(group(0), sn, &[(text, false)]).unwrap();
+    assert_eq!(sum(&batch), Some(0));
+    let other = add(&mut batch, "cn=A");
+    let changed = sum(&batch).unwrap();
+    assert_ne!((changed, other), (one, text));
+    batch.sum_texts().unwrap();
+    assert_eq!(sum(&batch), Some(changed), "computed anew");
+    batch.roll_back(savepoint).unwrap();
+    assert_eq!(sum(&batch), Some(one));
+    batch.commit().unwrap();
+    let mut reader = store.reader().unwrap();
+    assert_sound(&reader.snapshot().unwrap(), &indexes);
+    let mut batch = store.begin(&indexes).unwrap();
+    batch.put_meta(b"texts", &[7; 16]).unwrap();
+    batch.commit().unwrap();
+    reader.refresh().unwrap();
+    let report = store::check(&reader.snapshot().unwrap(), &indexes, &mut |_| {});
+    let report = format!("{:?}", report.unwrap());
+    assert!(report.contains("the sum of the texts"), "{report}");
+}
+
+#[test]
 fn an_entry_that_goes_leaves_its_members() {
     let folder = tempfile::tempdir().unwrap();
     let indexes = indexes_of_tests();

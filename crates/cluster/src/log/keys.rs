@@ -4,7 +4,7 @@
 //! | key below `/pando/<cluster>/` | value |
 //! |---|---|
 //! | `cluster` | made once: which cluster this is, and in which etcd |
-//! | `fmt` | number of the format level of records |
+//! | `fmt` | the format level that the cluster is to have: every registered program executes it |
 //! | `node/<id>` | registration of a node: epoch, addresses |
 //! | `log/<id>/<lane>` | the last record of a lane; its history is the log |
 //! | `pos/<id>` | how far a node is |
@@ -75,6 +75,11 @@ impl Keys {
     /// The key of a lane.
     pub(super) fn lane(&self, node: NodeId, lane: u8) -> Vec<u8> {
         self.named(&format!("log/{node}/{lane}"))
+    }
+
+    /// The first bytes of the keys of all registrations.
+    pub(super) fn nodes(&self) -> Vec<u8> {
+        self.named("node/")
     }
 
     /// The key of a node's registration.

@@ -28,7 +28,8 @@ pub struct ClusterView {
     pub read: u64,
     /// The place up to which the log was trimmed, 0 if it never was.
     pub floor: u64,
-    /// Format level of records, `None` before it was read.
+    /// Format level that the cluster is to have, which every node's program executes; `None` before
+    /// it was read.
     pub format_level: Option<u32>,
     /// URL of the member of etcd in use, `None` while there is none.
     pub endpoint: Option<String>,
@@ -242,6 +243,11 @@ impl Members {
             floor: self.floor,
             ..ClusterView::default()
         }
+    }
+
+    /// The format level that the cluster is to have; `None` before it was read.
+    pub(super) fn agreed_level(&self) -> Option<u32> {
+        self.format
     }
 
     /// Whether it is the turn of `own` to trim: no node with a lower id is alive.

@@ -7,8 +7,9 @@
 use super::pool::{Backoff, Connected};
 use super::probe::{describe, within};
 use super::state::{Barred, Reason, Session, Shared, place};
-use super::values::{self, Registration};
+use super::values::{self, Format, Registration};
 use etcd_client::{Compare, CompareOp, Error, GetOptions, Txn, TxnOp};
+use replica::commit_log::{LogFailure, Unknown};
 
 /// Registers this process, however long that takes, and reads where its lanes end.
 pub(super) async fn run(shared: &Shared) {
@@ -29,6 +30,10 @@ pub(super) async fn run(shared: &Shared) {
                 shared.bar(why);
                 return;
             }
+            Ok(Step::Level(level)) => {
+                shared.fail(LogFailure::Level(Unknown { level }));
+                return;
+            }
             Err(error) => {
                 let error = describe(&error);
                 let text = format!("this node cannot register with etcd: {error}");
@@ -43,10 +48,12 @@ pub(super) async fn run(shared: &Shared) {
 /// Result of an attempt.
 enum Step {
     Registered(Session),
-    /// Somebody else wrote the key in between.
+    /// Somebody else wrote the key in between, or raised the format level.
     Again,
     /// This process must never register.
     Barred(Barred),
+    /// The cluster has this format level, which this program does not execute.
+    Level(u32),
 }
 
 /// Takes the next epoch, unless an attempt before has done so unnoticed.
@@ -79,8 +86,20 @@ async fn attempt(shared: &Shared, connected: &Connected) -> Result<Step, Error> 
     registration.process = shared.process.clone();
     registration.from = shared.settings.from;
     let compare = Compare::mod_revision(key.clone(), CompareOp::Equal, revision);
+    // A level that is raised meanwhile is one that every registered program knows.
+    let format = shared.keys.named("fmt");
+    let answer = within(wait, kv.get(format.clone(), None)).await?;
+    let standing = answer.kvs().first();
+    let found = standing.and_then(|it| values::decode::<Format>(it.value()));
+    if let Some(Format { level }) = found
+        && !shared.settings.about.knows(level)
+    {
+        return Ok(Step::Level(level));
+    }
+    let revision = standing.map_or(0, |it| it.mod_revision());
+    let same_level = Compare::mod_revision(format, CompareOp::Equal, revision);
     let put = TxnOp::put(key, values::encode(&registration), None);
-    let transaction = Txn::new().when([compare]).and_then([put]);
+    let transaction = Txn::new().when([compare, same_level]).and_then([put]);
     let answer = within(wait, kv.txn(transaction)).await?;
     if !answer.succeeded() {
         return Ok(Step::Again);

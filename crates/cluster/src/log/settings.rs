@@ -2,6 +2,7 @@
 
 use replica::Clock;
 use replica::commit_log::NodeId;
+use replica::level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ pub struct LogTls {
 }
 
 /// Facts that a node tells when it registers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeAbout {
     /// Address at which other nodes reach it, `HOST:PORT`.
     pub address: String,
@@ -70,12 +71,33 @@ pub struct NodeAbout {
     /// URL at which that member speaks to other members; empty like `etcd_url`, and if an older
     /// program registered.
     pub etcd_peer_url: String,
-    /// Lowest format level of records that its program executes.
+    /// Lowest format level that its program executes.
     pub format_min: u32,
-    /// Highest format level of records that its program executes.
+    /// Highest format level that its program executes.
     pub format_max: u32,
     /// Version of its program.
     pub version: String,
+}
+
+impl Default for NodeAbout {
+    /// No addresses, and the format levels of this program.
+    fn default() -> Self {
+        NodeAbout {
+            address: String::new(),
+            etcd_url: String::new(),
+            etcd_peer_url: String::new(),
+            format_min: level::LOWEST,
+            format_max: level::highest(),
+            version: String::new(),
+        }
+    }
+}
+
+impl NodeAbout {
+    /// Whether its program executes a format level.
+    pub fn knows(&self, level: u32) -> bool {
+        (self.format_min..=self.format_max).contains(&level)
+    }
 }
 
 /// Bounds of etcd's history.
@@ -189,6 +211,9 @@ pub enum OpenFailure {
          node out (pando cluster remove) and join with a new folder (pando cluster join)"
     )]
     Copied(replica::commit_log::NodeId),
+    /// The cluster has a format level that this program does not execute.
+    #[error(transparent)]
+    Level(#[from] level::Unknown),
     /// The system gave no thread.
     #[error("the thread of the commit log could not be started: {0}")]
     Thread(#[from] std::io::Error),

@@ -82,6 +82,7 @@ pub(super) struct Report {
     synced_place: u64,
     position: u64,
     time_us: u64,
+    level: u32,
     /// The node's clock when it reported, microseconds since 1970.
     pub(super) now_us: u64,
     /// Digests of the state at the last multiples of `DIGEST_EVERY`, oldest first.
@@ -121,6 +122,7 @@ impl Report {
             synced_place: standing.synced_place,
             position: standing.position,
             time_us: standing.time_us,
+            level: standing.level,
             now_us,
             digests: Vec::new(),
         }
@@ -136,6 +138,7 @@ impl Report {
             position: self.position,
             digest: digest.unwrap_or_default(),
             time_us: self.time_us,
+            level: self.level,
         }
     }
 }

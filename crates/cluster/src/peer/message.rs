@@ -6,6 +6,7 @@ use crate::address::Address;
 use crate::etcd::Seen;
 use crate::identity::{ClusterId, Member, node_id};
 use replica::commit_log::NodeId;
+use replica::level;
 use serde::{Deserialize, Serialize};
 
 /// Request of a node that wants to join: `POST /join`.
@@ -18,6 +19,13 @@ pub struct JoinRequest {
     pub node: NodeId,
     /// Where other nodes will reach it.
     pub address: Address,
+    /// Highest format level that its program executes; the first if the program does not say.
+    #[serde(default = "first_level")]
+    pub format_max: u32,
+}
+
+fn first_level() -> u32 {
+    level::LOWEST
 }
 
 /// Answer to a [`JoinRequest`].
@@ -104,8 +112,11 @@ pub struct LogStatus {
     pub floor: u64,
     /// Bytes that etcd's database uses, and at most may use; `None` before it was asked.
     pub fill: Option<Fill>,
-    /// Format level of records; `None` before it was read.
+    /// Format level at which the node executes records; `None` if the node cannot tell.
     pub format_level: Option<u32>,
+    /// Format level that the cluster is to have; `None` before it was read, and from programs that
+    /// do not tell it.
+    pub format_agreed: Option<u32>,
     /// Highest format level that the node's program executes.
     pub format_max: u32,
     /// Members of etcd; empty before one was reached.
@@ -180,6 +191,22 @@ pub struct Removed {}
 pub struct LeaveRequest {
     /// Whether that may stop writes until other nodes are back.
     pub lose_quorum: bool,
+}
+
+/// Request to raise the format level, given again until it is raised: `POST /upgrade`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct UpgradeRequest {
+    /// The level that an earlier answer named; `None` in the first request.
+    pub to: Option<u32>,
+}
+
+/// Answer to an [`UpgradeRequest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpgradeAnswer {
+    /// Format level at which the node executes records.
+    pub level: u32,
+    /// The level that the cluster is to have.
+    pub to: u32,
 }
 
 /// Answer to a [`LeaveRequest`].

@@ -1,6 +1,8 @@
 //! The node that the peer service speaks for, as the service needs it.
 
-use super::message::{LeaveAnswer, LeaveRequest, NodeStatus, RemoveRequest};
+use super::message::{
+    LeaveAnswer, LeaveRequest, NodeStatus, RemoveRequest, UpgradeAnswer, UpgradeRequest,
+};
 use crate::identity::Member;
 use std::io::PipeWriter;
 
@@ -27,6 +29,12 @@ pub trait PeerNode: Send + Sync + 'static {
     /// # Errors
     /// The reason why this node does not leave, for people.
     fn leave(&self, request: &LeaveRequest) -> Result<LeaveAnswer, String>;
+
+    /// Begins or goes on with raising the format level.
+    ///
+    /// # Errors
+    /// The reason why the level is not raised, for people.
+    fn upgrade(&self, request: &UpgradeRequest) -> Result<UpgradeAnswer, String>;
 
     /// Most bytes that a copy of the database can have now.
     ///

@@ -1,7 +1,8 @@
 //! The answer to each request.
 
 use super::message::{
-    JoinAnswer, JoinEtcd, JoinRequest, LeaveRequest, Refusal, RemoveRequest, Removed,
+    JoinAnswer, JoinEtcd, JoinRequest, LeaveRequest, NodeStatus, Refusal, RemoveRequest, Removed,
+    UpgradeRequest,
 };
 use super::node::PeerNode;
 use crate::identity::{Etcd, Identity, Member};
@@ -16,6 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use replica::clock::{Clock, SystemClock};
+use replica::level;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -81,6 +83,7 @@ pub fn routes(
         .route("/status", get(status))
         .route("/remove", post(remove))
         .route("/leave", post(leave))
+        .route("/upgrade", post(upgrade))
         .route("/snapshot/{place}", get(snapshot))
         .route("/snapshot/{id}/{number}", get(piece))
         .route("/snapshot/{id}/sums/{number}", get(sums))
@@ -125,6 +128,19 @@ async fn leave(
     caller.require_node()?;
     let request: LeaveRequest = request(&body)?;
     let answer = blocking(move || it.node.leave(&request))
+        .await?
+        .map_err(|why| Refused::new(StatusCode::CONFLICT, why))?;
+    json(&answer)
+}
+
+async fn upgrade(
+    State(it): Shared,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    caller.require_node()?;
+    let request: UpgradeRequest = request(&body)?;
+    let answer = blocking(move || it.node.upgrade(&request))
         .await?
         .map_err(|why| Refused::new(StatusCode::CONFLICT, why))?;
     json(&answer)
@@ -217,6 +233,7 @@ impl Answers {
             );
             return Err(Refused::new(StatusCode::CONFLICT, why));
         }
+        self.require_known_level(request)?;
         // All that can fail comes before the token is used up.
         let failed = |error: Trouble| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error);
         let authority = self.identity.authority().map_err(failed)?;
@@ -237,6 +254,23 @@ impl Answers {
             members,
             etcd,
         })
+    }
+
+    /// Refuses a new node whose program does not execute the cluster's format level.
+    fn require_known_level(&self, request: &JoinRequest) -> Result<(), Refused> {
+        let NodeStatus { log, version, .. } = self.node.status();
+        let level = log.format_level.max(log.format_agreed);
+        let level = level.unwrap_or(level::LOWEST);
+        if request.format_max >= level {
+            return Ok(());
+        }
+        let why = format!(
+            "the cluster has format level {level}, and the new node's program executes levels up \
+             to {}: install pando {version} there, as on this node, and give the command again; \
+             the token is not used up",
+            request.format_max
+        );
+        Err(Refused::new(StatusCode::CONFLICT, why))
     }
 
     /// How a new node reaches etcd.

@@ -2,7 +2,10 @@
 
 use crate::node::{Donor, Joiner};
 use cluster::identity::Member;
-use cluster::peer::{LeaveAnswer, LeaveRequest, NodeStatus, PeerNode, RemoveRequest, Service};
+use cluster::peer::{
+    LeaveAnswer, LeaveRequest, NodeStatus, PeerNode, RemoveRequest, Service, UpgradeAnswer,
+    UpgradeRequest,
+};
 use cluster::snapshot::Watch;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
@@ -35,6 +38,10 @@ impl PeerNode for StoreNode {
 
     fn leave(&self, request: &LeaveRequest) -> Result<LeaveAnswer, String> {
         self.like.leave(request)
+    }
+
+    fn upgrade(&self, _: &UpgradeRequest) -> Result<UpgradeAnswer, String> {
+        Err("a test raises nothing".to_owned())
     }
 
     fn copy_bytes_max(&self) -> Result<u64, String> {

@@ -7,7 +7,7 @@ use cluster::init::{self, InitOptions};
 use cluster::join::{self, JoinOptions};
 use cluster::peer::{
     LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, RemoveRequest, Service,
-    ServiceOptions, listen,
+    ServiceOptions, UpgradeAnswer, UpgradeRequest, listen,
 };
 use cluster::snapshot::Watch;
 use cluster::token::Token;
@@ -80,6 +80,10 @@ impl PeerNode for FileNode {
 
     fn leave(&self, _: &LeaveRequest) -> Result<LeaveAnswer, String> {
         Err("it holds a file".to_owned())
+    }
+
+    fn upgrade(&self, _: &UpgradeRequest) -> Result<UpgradeAnswer, String> {
+        Err("a test raises nothing".to_owned())
     }
 
     fn copy_bytes_max(&self) -> Result<u64, String> {

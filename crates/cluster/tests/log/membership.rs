@@ -3,7 +3,7 @@
 use crate::etcd::{Etcd, wait_for};
 use crate::node::{Node, begin, settings};
 use crate::proxy::Proxy;
-use cluster::log::{ChangeFailure, EtcdLog, EtcdLogSettings, NodeAbout};
+use cluster::log::{ChangeFailure, EtcdLog, EtcdLogSettings, NodeAbout, OpenFailure};
 use replica::clock::{Clock, SystemClock};
 use replica::commit_log::{CommitLog, DIGEST_EVERY, LogFailure, NodeId, Standing};
 use std::sync::Arc;
@@ -157,12 +157,21 @@ fn the_format_level_waits_for_all_programs() {
     let mut new = open(1, 3);
     let old = open(2, 2);
     new.read_until("both nodes", |it| it.log.members().members.len() == 2);
+    // As far as both go.
+    assert_eq!(new.log.raise_format(3), Ok(2));
     let failure = new.log.raise_format(3).unwrap_err().to_string();
-    assert!(failure.contains("knows format levels up to 2"), "{failure}");
-    new.log.raise_format(2).unwrap();
-    new.log.raise_format(1).unwrap();
+    assert!(failure.contains("level 3 on all nodes"), "{failure}");
+    assert!(failure.contains("node 02020202 at"), "{failure}");
+    assert!(failure.contains("up to 2"), "{failure}");
+    assert_eq!(old.log.raise_format(2), Err(ChangeFailure::Newest(2)));
+    let older = EtcdLog::open(EtcdLogSettings {
+        about: about(1),
+        ..settings(&etcd, 3)
+    });
+    assert!(matches!(older, Err(OpenFailure::Level(it)) if it.level == 2));
     for mut node in [new, old] {
         node.read_until("level 2", |it| it.log.members().format_level == Some(2));
+        assert_eq!(node.log.agreed_level(), Some(2));
     }
 }
 

@@ -487,7 +487,11 @@ pub(crate) fn passwords(
             .filter(|it| matches!(it.operation, Add | Replace))
             .map(|it| &mut it.given)
             .collect(),
-        Change::Delete | Change::Rename(_) | Change::Reclaim(_) | Change::Attempts(_) => Vec::new(),
+        Change::Delete
+        | Change::Rename(_)
+        | Change::Reclaim(_)
+        | Change::Attempts(_)
+        | Change::Level(_) => Vec::new(),
     };
     given
         .into_iter()
@@ -514,6 +518,10 @@ fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bo
         Change::Modify(changes) => changes
             .iter()
             .any(|it| matches!(it.operation, Add | Replace) && clear(&it.given)),
-        Change::Delete | Change::Rename(_) | Change::Reclaim(_) | Change::Attempts(_) => false,
+        Change::Delete
+        | Change::Rename(_)
+        | Change::Reclaim(_)
+        | Change::Attempts(_)
+        | Change::Level(_) => false,
     }
 }

@@ -68,9 +68,11 @@ fn given(change: &Change) -> Box<dyn Iterator<Item = (bool, &Given)> + '_> {
                 .iter()
                 .map(|it| (it.operation != ChangeOperation::Delete, &it.given)),
         ),
-        Change::Delete | Change::Rename(_) | Change::Reclaim(_) | Change::Attempts(_) => {
-            Box::new(std::iter::empty())
-        }
+        Change::Delete
+        | Change::Rename(_)
+        | Change::Reclaim(_)
+        | Change::Attempts(_)
+        | Change::Level(_) => Box::new(std::iter::empty()),
     }
 }
 

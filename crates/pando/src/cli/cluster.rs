@@ -31,6 +31,8 @@ pub enum ClusterAction {
     Leave(ClusterLeave),
     /// Take a dead node out of a cluster, by a living one
     Remove(ClusterRemove),
+    /// Raise the format level, once every node's program knows a higher one
+    Upgrade(ClusterUpgrade),
     /// Make the survivor that is furthest the first node of a cluster that has lost its log
     Recover(ClusterRecover),
 }
@@ -128,6 +130,19 @@ pub struct ClusterRemove {
     /// Remove it even if writes stop until other nodes are back
     #[arg(long)]
     pub lose_quorum: bool,
+}
+
+/// `pando cluster upgrade`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Install the newer program on every node first, one after the other. What the \
+    newer program brings for all nodes alike waits for this command. Afterwards no node can go \
+    back to the older program."
+)]
+pub struct ClusterUpgrade {
+    /// The folder of a served node of the cluster
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
 }
 
 /// `pando cluster recover`

@@ -1,5 +1,6 @@
 //! Why the server of a node of a cluster ends by itself.
 
+use replica::commit_log::Unknown;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ pub enum Ending {
     Left,
     /// The node needs a copy of another node's state, which its next start fetches.
     NeedsCopy,
+    /// The cluster has a format level that this program does not execute.
+    Outdated(Unknown),
     /// The server was told to stop.
     Stopped,
 }
@@ -25,8 +28,8 @@ pub struct Endings {
 }
 
 impl Endings {
-    /// Waits for the reason; `needs_copy` is asked now and then.
-    pub fn wait(&self, needs_copy: impl Fn() -> bool) -> Ending {
+    /// Waits for the reason; `look` is asked for one now and then.
+    pub fn wait(&self, look: impl Fn() -> Option<Ending>) -> Ending {
         let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(reason) = *reason {
@@ -34,8 +37,8 @@ impl Endings {
             }
             let waited = self.told.wait_timeout(reason, LOOK_EVERY);
             reason = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if reason.is_none() && needs_copy() {
-                *reason = Some(Ending::NeedsCopy);
+            if reason.is_none() {
+                *reason = look();
             }
         }
     }

@@ -57,7 +57,10 @@ impl Part {
             values.push(("pandoClusterBytes", database.used_bytes.to_string()));
             values.push(("pandoClusterBytesMax", database.quota_bytes.to_string()));
         }
-        let level = view.format_level.map(|it| it.to_string());
+        let own = view.members.iter().find(|it| it.id == membership.node);
+        let level = own
+            .and_then(|it| it.standing)
+            .map(|it| it.level.to_string());
         values.extend(level.map(|it| ("pandoClusterFormatLevel", it)));
         ShownEntry {
             name: "cn=Cluster".to_owned(),
@@ -90,6 +93,7 @@ fn nodes(view: &ClusterView, members: &[Seen]) -> Vec<ShownEntry> {
             ("pandoNodeLag", lag.to_string()),
             ("pandoNodeEquality", digest.equality(&digests).to_string()),
             ("pandoNodeVote", vote(it, members).to_owned()),
+            ("pandoNodeFormatLevel", it.about.format_max.to_string()),
         ];
         let seen_s = it.since_report.map(|it| it.as_secs().to_string());
         values.extend(seen_s.map(|it| ("pandoNodeSeen", it)));

@@ -1,6 +1,6 @@
 //! A served node's part in its cluster: its etcd, its commit log, and its service for other nodes.
 
-use super::ending::Endings;
+use super::ending::{Ending, Endings};
 use super::facts::Part;
 use super::join;
 use super::served::ServedNode;
@@ -16,14 +16,13 @@ use ::cluster::peer::Service;
 use ::cluster::voting::Voting;
 use ::cluster::{recovery, rejoin};
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
-use replica::commit_log::CommitLog;
+use replica::commit_log::{CommitLog, LogFailure};
+use replica::level;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Format level of the records that this program writes and executes.
-pub const FORMAT_LEVEL: u32 = 1;
 /// Time for the first start of a cluster's etcd.
 const FOUNDING: Duration = Duration::from_secs(60);
 
@@ -50,13 +49,13 @@ impl Serving {
         Arc::clone(&self.endings)
     }
 
-    /// A look whether the node has to be served anew with a copy of another node's state. If so,
-    /// that is noted for the next start.
-    pub fn needs_copy(&self) -> impl Fn() -> bool + Send + 'static {
+    /// A look whether the server has to end: the node needs a copy of another node's state, which
+    /// is noted for the next start, or a newer program.
+    pub fn look(&self) -> impl Fn() -> Option<Ending> + Send + 'static {
         let (identity, log) = (Arc::clone(&self.identity), Arc::clone(&self.log));
-        move || {
-            log.failure()
-                .is_some_and(|failure| rejoin::note(&identity, &failure))
+        move || match log.failure()? {
+            LogFailure::Level(unknown) => Some(Ending::Outdated(unknown)),
+            failure => rejoin::note(&identity, &failure).then_some(Ending::NeedsCopy),
         }
     }
 }
@@ -98,15 +97,15 @@ impl Joined {
     pub fn connect(&self, lanes: u8) -> Connect {
         let (identity, opened) = (Arc::clone(&self.identity), Arc::clone(&self.log));
         let own = self.etcd.as_ref().map(|it| it.member().clone());
-        Arc::new(move |place| {
-            let mut settings = settings(&identity, place, own.as_ref())?;
+        Arc::new(move |reached| {
+            let mut settings = settings(&identity, reached.place, own.as_ref())?;
             settings.lanes = lanes;
             settings.processes = begin_process(&identity).map_err(failure)?;
             if identity.membership.begins {
                 if let Some(member) = &own {
                     client::wait_until_ready(member, FOUNDING).map_err(failure)?;
                 }
-                found(&settings, FORMAT_LEVEL).map_err(failure)?;
+                found(&settings, reached.level).map_err(failure)?;
                 let begun = identity.note(|it| it.begins = false);
                 begun.map_err(failure)?;
             }
@@ -239,8 +238,8 @@ fn settings(
         address: membership.address.to_string(),
         etcd_url: url(|it| &it.client.url),
         etcd_peer_url: url(|it| &it.peer.url),
-        format_min: FORMAT_LEVEL,
-        format_max: FORMAT_LEVEL,
+        format_min: level::LOWEST,
+        format_max: level::highest(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     settings.from = place;

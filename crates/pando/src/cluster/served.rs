@@ -1,17 +1,17 @@
 //! A served node, as its service for other nodes and for commands sees it.
 
 use super::ending::{Ending, Endings};
-use super::node::FORMAT_LEVEL;
 use ::cluster::departure::{Consent, Departures};
 use ::cluster::identity::{Etcd, Identity, Member};
 use ::cluster::log::{ClusterView, EtcdLog};
 use ::cluster::peer::{
     Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Registered, RemoveRequest,
-    Voter,
+    UpgradeAnswer, UpgradeRequest, Voter,
 };
 use ::cluster::voting::Voting;
 use directory::{Clock, Directory, SystemClock};
 use replica::commit_log::CommitLog;
+use replica::level;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -39,7 +39,8 @@ impl ServedNode {
         }
     }
 
-    fn log_status(&self, view: &ClusterView) -> LogStatus {
+    /// State of the log; `level` is that of the database, if it can be read.
+    fn log_status(&self, view: &ClusterView, level: Option<u32>) -> LogStatus {
         let known = self.voting.known();
         let voters = known.members.iter().map(Voter::from);
         LogStatus {
@@ -48,8 +49,9 @@ impl ServedNode {
                 used_bytes: it.used_bytes,
                 quota_bytes: it.quota_bytes,
             }),
-            format_level: view.format_level,
-            format_max: FORMAT_LEVEL,
+            format_level: level,
+            format_agreed: view.format_level,
+            format_max: level::highest(),
             voters: voters.collect(),
             waiting: known.waiting,
             registrations: view.members.iter().map(registered).collect(),
@@ -77,14 +79,14 @@ impl PeerNode for ServedNode {
             head: view.head,
             place: standing.place,
             synced_place: standing.synced_place,
-            position: status.map_or(0, |it| it.position),
+            position: status.as_ref().map_or(0, |it| it.position),
             digest_position: standing.digest.0,
             digest: format!("{:032x}", standing.digest.1),
             record_time_us: standing.time_us,
             clock_us: SystemClock.now_us(),
             trouble,
             members: self.members(),
-            log: self.log_status(&view),
+            log: self.log_status(&view, status.map(|it| it.level)),
         }
     }
 
@@ -130,6 +132,29 @@ impl PeerNode for ServedNode {
             self.endings.tell(Ending::Left);
         }
         Ok(answer)
+    }
+
+    fn upgrade(&self, request: &UpgradeRequest) -> Result<UpgradeAnswer, String> {
+        let status = self.directory.status().map_err(|it| it.to_string())?;
+        let level = status.level;
+        if let Some(to) = request.to {
+            return Ok(UpgradeAnswer { level, to });
+        }
+        // A former request may not have been carried out yet.
+        let agreed = self.log.agreed_level().filter(|it| *it > level);
+        let to = match agreed {
+            Some(to) => to,
+            None => {
+                let raised = self.log.raise_format(level::highest());
+                raised.map_err(|it| it.to_string())?
+            }
+        };
+        tracing::info!(
+            from = level,
+            to,
+            "the format level is raised by an operator"
+        );
+        Ok(UpgradeAnswer { level, to })
     }
 
     fn copy_bytes_max(&self) -> Result<u64, String> {

@@ -108,6 +108,10 @@ impl Executor {
         let before = self.parts.catalog.load_full();
         match self.execute_events(events, &before) {
             Ok(mut work) => {
+                let (from, to) = (before.level, self.parts.catalog.load().level);
+                if from != to {
+                    tracing::info!(from, to, "the format level of the database was raised");
+                }
                 events.drain(..work.events);
                 let settled = std::mem::take(&mut work.settled);
                 self.committed(work);
@@ -137,6 +141,11 @@ impl Executor {
                 break;
             }
             taken = group.take(event);
+            if matches!(taken, Err(Failure::Level(_))) && group.events() > 0 {
+                // What stands before that record is executed, and this program stops behind it.
+                taken = Ok(());
+                break;
+            }
             if taken.is_err() {
                 break;
             }
@@ -208,6 +217,7 @@ impl Executor {
             position: following.position,
             digest: following.digest,
             time_us: following.time_us,
+            level: self.parts.catalog.load().level,
         }
     }
 }

@@ -119,6 +119,11 @@ impl<'g> Group<'g> {
         self.done.writes
     }
 
+    /// Number of events handled so far.
+    pub fn events(&self) -> usize {
+        self.done.events
+    }
+
     /// Whether the next record needs another transaction.
     pub fn is_closed(&self) -> bool {
         self.after.is_some()
@@ -209,6 +214,7 @@ impl<'g> Group<'g> {
         let encoded = encoded.map_err(|it| unusable(record, &it))?;
         let writes = record::decode_writes(&encoded, &self.before.schema);
         let writes = writes.map_err(|it| unusable(record, &it))?;
+        writes.require_known_level()?;
         Ok(Task::Execute(Content { writes, encoded }))
     }
 
@@ -227,7 +233,7 @@ impl<'g> Group<'g> {
             units: writes.units(),
         };
         let config = &self.before.config;
-        let configures = writes.all.iter().any(|it| it.name().is_within(config));
+        let configures = writes.all.iter().any(|it| it.configures(config));
         // A change of the configuration is refused after it was made, and then rolled back.
         let savepoint = configures.then(|| self.batch.save()).transpose()?;
         let applied = apply(&mut self.batch, self.before, &record, Occasion::Again)?;

@@ -4,6 +4,7 @@
 //! results.
 
 mod chaos;
+pub(super) mod golden;
 mod member;
 mod oracle;
 
@@ -15,10 +16,15 @@ use super::template::template;
 use super::words;
 use super::workload::Workload;
 use super::{content, template};
+use crate::payload;
 use chaos::Chaos;
 use member::Member;
 use oracle::Oracle;
 use protocol::ResultCode;
+use schema::Name;
+use state::grant::Grant;
+use state::write::{Change, Write};
+use state::{level, record};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,12 +48,18 @@ impl World {
         let clocks: Vec<_> = (0..NODES)
             .map(|_| Arc::new(SimulatedClock::new(random.branch())))
             .collect();
+        // Half of the runs begin at the first format level, and raise it some time.
+        let is_early = seed.is_multiple_of(2);
+        let copy = || match is_early {
+            true => template.copy_early(),
+            false => template.copy(),
+        };
         let open = |(number, clock): (usize, &Arc<SimulatedClock>)| {
-            Some(Member::open(number, template.copy(), clock, &chaos))
+            Some(Member::open(number, copy(), clock, &chaos))
         };
         World {
             members: clocks.iter().enumerate().map(open).collect(),
-            oracle: Oracle::new(template.copy()),
+            oracle: Oracle::new(copy()),
             clocks,
             chaos,
             random,
@@ -75,6 +87,7 @@ impl World {
             93..95 => self.kill(number),
             95..97 => self.cut(number),
             97..98 => self.chaos.twin(number),
+            98..99 => self.agree(),
             _ => self.compare(),
         }
     }
@@ -144,6 +157,12 @@ impl World {
         self.chaos.trim();
     }
 
+    /// An operator asks for the highest format level.
+    fn agree(&mut self) {
+        self.steps.push("the highest level is asked for".to_owned());
+        self.chaos.agree();
+    }
+
     /// A clean end and a new process.
     fn restart(&mut self, number: usize) {
         self.note(number, "restart");
@@ -190,6 +209,7 @@ impl World {
     /// Executes everything everywhere.
     fn settle(&mut self) {
         self.chaos.calm();
+        self.agree();
         for _ in 0..200 {
             for number in 0..NODES {
                 self.member(number).order();
@@ -198,10 +218,20 @@ impl World {
             }
             let is_done = |it: &Option<Member>| it.as_ref().is_some_and(Member::is_done);
             if self.members.iter().all(is_done) && self.chaos.is_delivered() {
-                return self.compare();
+                self.compare();
+                return self.require_highest_level();
             }
         }
         panic!("the nodes do not come to rest");
+    }
+
+    /// Every node, and the oracle, is at the highest level.
+    fn require_highest_level(&mut self) {
+        assert_eq!(self.oracle.level(), level::HIGHEST);
+        for number in 0..NODES {
+            let catalog = self.member(number).catalog.load();
+            assert_eq!(catalog.level, level::HIGHEST, "the level of node {number}");
+        }
     }
 
     /// Compares each node with the oracle at the node's position.
@@ -244,6 +274,61 @@ pub(super) fn lose_the_log() {
     let refused = world.member(0).take_heard().answers;
     let codes = refused.iter().flat_map(|it| &it.codes);
     assert!(codes.clone().count() > 0 && codes.clone().all(|it| *it == ResultCode::UNAVAILABLE));
+}
+
+/// A node whose program does not execute the level that the next record brings stops before it, and
+/// has executed everything that stands before.
+pub(super) fn meet_a_later_level() {
+    let mut world = World::new(2);
+    world.chaos.calm();
+    world.submit(0);
+    world.chaos.commit_all();
+    world.member(0).execute();
+    let configuration = world.member(0).standing().lanes.configuration;
+    let catalog = world.member(0).catalog.load_full();
+    let raise = Write {
+        grant: Grant::of_server(String::new(), Name::root()),
+        spelled: String::new(),
+        manage_dsa_it: true,
+        options: None,
+        change: Change::Level(level::HIGHEST + 1),
+    };
+    let mut writes = Vec::new();
+    record::encode_writes(
+        &[std::slice::from_ref(&raise)],
+        &catalog.schema,
+        &mut writes,
+    );
+    let payload = payload::encode(configuration, 1, &writes)
+        .expect("compressed")
+        .remove(0);
+    world.chaos.append(1, payload);
+    let before = world.chaos.records_after(0);
+    let (raising, before) = before.split_last().expect("records");
+    world.submit(2);
+    world.chaos.commit_all();
+    let text = level::Unknown {
+        level: level::HIGHEST + 1,
+    };
+    for number in 0..NODES {
+        let member = world.member(number);
+        for _ in 0..100 {
+            member.execute();
+            if member.halted().is_some() {
+                break;
+            }
+        }
+        let halted = member.halted().expect("a reason");
+        assert!(halted.contains(&text.to_string()), "{halted}");
+        let place = before.last().map_or(0, |it| it.place);
+        assert!((place..raising.place).contains(&member.place()));
+        // A new process of the same program stops there, too.
+        let (folder, _) = world.members[number].take().expect("a node").kill();
+        assert!((place..raising.place).contains(&world.open(number, folder)));
+        let member = world.member(number);
+        member.execute();
+        assert!(member.halted().is_some());
+    }
 }
 
 /// Runs a seed; panics with the steps if a result or a state is wrong.

@@ -125,6 +125,10 @@ impl Model {
                 reasons: vec![ResultCode::NO_SUCH_OBJECT],
                 unsure: true,
             },
+            Change::Level(_) => Verdict {
+                reasons: vec![ResultCode::UNWILLING_TO_PERFORM],
+                unsure: true,
+            },
             Change::Attempts(_) => Verdict {
                 reasons: vec![ResultCode::NO_SUCH_OBJECT, ResultCode::NO_SUCH_ATTRIBUTE],
                 unsure: self.entries.contains_key(&name),

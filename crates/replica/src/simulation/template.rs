@@ -7,6 +7,7 @@ use super::{BASE, content};
 use crate::clock::Clock;
 use crate::create::{self, InitOptions};
 use crate::recover::Replayer;
+use state::level;
 use state::record;
 use state::write::{Change, Given, Modification, Record, Write};
 use state::{grant::Grant, write::WriteOptions};
@@ -19,6 +20,8 @@ use tempfile::TempDir;
 /// A database file and the model of its content.
 pub(super) struct Template {
     database: Vec<u8>,
+    /// The same at the first format level.
+    early: Vec<u8>,
     pub model: Model,
     pub digest: u128,
 }
@@ -47,6 +50,18 @@ impl Template {
         folder
     }
 
+    /// The database at the first format level.
+    pub fn early(&self) -> &[u8] {
+        &self.early
+    }
+
+    /// A folder with a copy of the database at the first format level.
+    pub fn copy_early(&self) -> TempDir {
+        let folder = folder();
+        private::write(&folder.path().join(DATABASE_FILE), &self.early).expect("written");
+        folder
+    }
+
     fn make() -> Template {
         let folder = folder();
         let clock = SimulatedClock::new(Random::new(0));
@@ -56,8 +71,17 @@ impl Template {
         fill(&store, &clock);
         let (model, digest) = model(&store, &options);
         drop(store);
+        let file = folder.path().join(DATABASE_FILE);
+        let database = std::fs::read(&file).expect("a database");
+        let store = Store::open(folder.path()).expect("opened");
+        let indexes = Replayer::new(&store).expect("a catalog").catalog.indexes;
+        let mut batch = store.begin(&indexes).expect("a batch");
+        level::put(&mut batch, level::LOWEST).expect("put");
+        batch.commit().expect("committed");
+        store.close();
         Template {
-            database: std::fs::read(folder.path().join(DATABASE_FILE)).expect("a database"),
+            database,
+            early: std::fs::read(&file).expect("a database"),
             model,
             digest,
         }

@@ -31,6 +31,7 @@ pub(super) mod field {
     pub const TOGETHER: u8 = 20;
     pub const RECLAIM: u8 = 21;
     pub const ATTEMPTS: u8 = 22;
+    pub const LEVEL: u8 = 23;
 }
 
 pub(super) fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
@@ -62,6 +63,7 @@ pub(super) fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
             out.push(field::ATTEMPTS);
             sized(out, |out| put_attempts(out, attempts));
         }
+        Change::Level(level) => put_field(out, field::LEVEL, &level.to_le_bytes()),
     }
 }
 
@@ -82,9 +84,9 @@ fn take_together(content: &[u8]) -> Result<usize, String> {
     }
 }
 
-fn take_most(content: &[u8]) -> Result<u32, String> {
-    let most = content.try_into().map(u32::from_le_bytes);
-    most.map_err(|_| format!("expected a number of 4 bytes, got {}", content.len()))
+fn take_number(content: &[u8]) -> Result<u32, String> {
+    let number = content.try_into().map(u32::from_le_bytes);
+    number.map_err(|_| format!("expected a number of 4 bytes, got {}", content.len()))
 }
 
 fn put_attempts(out: &mut Vec<u8>, attempts: &[Attempt]) {
@@ -193,7 +195,8 @@ pub(super) fn take_write(
             field::ADD => change = Some(Change::Add(take_addition(content, describe)?)),
             field::MODIFY => change = Some(Change::Modify(take_changes(content, describe)?)),
             field::DELETE => change = Some(Change::Delete),
-            field::RECLAIM => change = Some(Change::Reclaim(take_most(content)?)),
+            field::RECLAIM => change = Some(Change::Reclaim(take_number(content)?)),
+            field::LEVEL => change = Some(Change::Level(take_number(content)?)),
             field::ATTEMPTS => change = Some(Change::Attempts(take_attempts(content)?)),
             field::TOGETHER => together = Some(take_together(content)?),
             field::RENAME => change = Some(Change::Rename(take_renaming(content, describe)?)),
@@ -203,7 +206,7 @@ pub(super) fn take_write(
     }
     let change = change.ok_or_else(|| "expected a change, got none".to_owned())?;
     // Execution relies on this: a write to the root is refused when it is resolved.
-    if name.depth() == 0 && !matches!(change, Change::Reclaim(_)) {
+    if name.depth() == 0 && !matches!(change, Change::Reclaim(_) | Change::Level(_)) {
         return Err("expected the name of an entry, got the root".to_owned());
     }
     let write = Write {

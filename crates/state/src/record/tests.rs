@@ -89,6 +89,7 @@ fn change() -> impl Strategy<Value = Change> {
         }),
         Just(Change::Delete),
         any::<u32>().prop_map(Change::Reclaim),
+        any::<u32>().prop_map(Change::Level),
         proptest::collection::vec(attempt(), 0..5).prop_map(Change::Attempts),
     ]
 }
@@ -244,6 +245,26 @@ fn what_is_reclaimed_has_no_name() {
     put_field(&mut other, field::DELETE, &[]);
     let error = take_write(&other, &describe).expect_err("a delete of nothing");
     assert!(error.contains("got the root"), "{error}");
+}
+
+#[test]
+fn a_level_of_a_later_program_is_noticed_before_the_record_is_executed() {
+    let read = |level: u32| {
+        let mut out = Vec::new();
+        put_field(&mut out, field::LEVEL, &level.to_le_bytes());
+        let (write, _) = take_write(&out, &describe).expect("a whole one");
+        DecodedWrites {
+            all: vec![write],
+            lengths: vec![1],
+        }
+    };
+    assert!(read(level::HIGHEST).require_known_level().is_ok());
+    assert!(
+        read(0).require_known_level().is_ok(),
+        "refused when executed"
+    );
+    let later = read(level::HIGHEST + 1).require_known_level();
+    assert!(matches!(later, Err(Failure::Level(it)) if it.level == level::HIGHEST + 1));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::id::EntryId;
 use crate::link::chunk::Chunk;
 use crate::link::rows::{self, Kind};
-use crate::link::{LinkedSet, SetId, term};
+use crate::link::{LinkedSet, SetId, term, texts};
 use crate::lmdb::Cursor;
 use crate::snapshot::Snapshot;
 
@@ -90,7 +90,7 @@ fn check_sets(
 ) -> Result<HashMap<SetId, Option<u64>>, Error> {
     let mut sets = HashMap::new();
     let (mut owned, mut owners) = (0_u64, 0_u64);
-    let (mut texts, mut hashes) = (0_u64, 0_u64);
+    let (mut texts, mut hashes, mut sum) = (0_u64, 0_u64, 0_u128);
     let mut cursor = snapshot.transaction.cursor(snapshot.tables.linkset)?;
     while let Some((key, value)) = cursor.next()? {
         match rows::kind(key) {
@@ -116,6 +116,9 @@ fn check_sets(
             }
             Some(Kind::Text) => {
                 texts += 1;
+                if let Some(id) = rows::of_text_key(key) {
+                    sum = sum.wrapping_add(texts::term(id, value));
+                }
                 check_text(snapshot, key, value, report)?;
             }
             Some(Kind::TextHash) => hashes += 1,
@@ -127,6 +130,10 @@ fn check_sets(
     });
     report.expect(texts == hashes, || {
         format!("there are {texts} texts as members, {hashes} can be found")
+    });
+    let kept = snapshot.texts_sum()?;
+    report.expect(kept.is_none_or(|kept| kept == sum), || {
+        "the sum of the texts that are members is wrong".to_owned()
     });
     Ok(sets)
 }

@@ -156,6 +156,11 @@ pub(crate) fn text_key(id: EntryId) -> [u8; 1 + ID_BYTES] {
     with_id(TEXT, id)
 }
 
+/// The first bytes of the keys of texts.
+pub(crate) fn text_prefix() -> [u8; 1] {
+    [TEXT]
+}
+
 /// Decodes the id from the key of a text.
 pub(crate) fn of_text_key(key: &[u8]) -> Option<EntryId> {
     EntryId::unpack(key.strip_prefix(&[TEXT])?)

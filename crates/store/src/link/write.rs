@@ -199,6 +199,7 @@ impl Batch<'_> {
             .put(table, &rows::text_key(id), &value, Put::Upsert)?;
         self.transaction
             .put(table, &rows::hash_key(normal, id), &[], Put::Upsert)?;
+        self.count_text(id, &value)?;
         Ok(id)
     }
 
@@ -217,6 +218,7 @@ impl Batch<'_> {
     }
 
     fn forget_text(&mut self, id: EntryId, hash_key: &rows::HashKey) -> Result<(), Error> {
+        self.discount_text(id)?;
         let table = self.tables.linkset;
         self.transaction.delete(table, &rows::text_key(id))?;
         self.transaction.delete(table, hash_key)?;

@@ -156,7 +156,10 @@ impl Printer<'_> {
         for (number, write) in decoded.writes.all.iter().enumerate() {
             let hidden = write.name().is_within(&self.catalog.config);
             // Writes of the server itself, which cannot be applied elsewhere.
-            let own = matches!(write.change, Change::Reclaim(_) | Change::Attempts(_));
+            let own = matches!(
+                write.change,
+                Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_)
+            );
             if !frame.outcome.has(number) || hidden || own {
                 continue;
             }
@@ -224,7 +227,7 @@ impl Printer<'_> {
                 .ldif
                 .put_record(out, &LdifRecord::Delete { dn, controls }),
             Change::Rename(renaming) => self.put_renaming(dn, controls, renaming, out)?,
-            Change::Reclaim(_) | Change::Attempts(_) => {}
+            Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {}
         }
         Ok(())
     }

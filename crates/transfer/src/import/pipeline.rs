@@ -16,7 +16,7 @@ use crate::line::Line;
 use crate::meter::Meter;
 use schema::Schema;
 use state::meta::META_COOKIE_KEY;
-use state::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
+use state::meta::{META_ALIASES, META_LEVEL, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use state::stop::Failure;
 use std::path::Path;
 use store::{BulkLoader, Reader, Store};
@@ -233,6 +233,8 @@ fn finish<'o>(
     target.put_meta(META_COOKIE_KEY, &key)?;
     let time_us = shared.plan.time_us + stamps;
     target.put_meta(META_TIME, &time_us.to_be_bytes())?;
+    let level = shared.plan.catalog.level;
+    target.put_meta(META_LEVEL, &level.to_be_bytes())?;
     let metas = [META_ALIASES, META_REFERRALS, META_SUBENTRIES];
     for (flag, meta) in shared.flags().into_iter().zip(metas) {
         if flag {

@@ -25,6 +25,7 @@ pub fn of(identity: &Identity, overview: &Overview) -> Value {
             "quota_bytes": log.fill.map(|it| it.quota_bytes),
         });
         all["format_level"] = json!(log.format_level);
+        all["format_level_agreed"] = json!(log.format_agreed);
         let voters = log.voters.iter().map(|it| {
             json!({
                 "name": it.name,
@@ -76,6 +77,7 @@ fn add(node: &mut Value, overview: &Overview, status: &NodeStatus) {
     node["digest"] = json!(status.digest);
     node["digest_position"] = json!(status.digest_position);
     node["equality"] = json!(overview.equality(status).to_string());
+    node["format_level"] = json!(status.log.format_level);
     node["format_level_max"] = json!(status.log.format_max);
     node["trouble"] = json!(status.trouble);
 }

@@ -16,7 +16,7 @@ pub fn lines(identity: &Identity, overview: &Overview) -> Vec<String> {
         counted(overview.nodes.len() as u64, "node")
     )];
     if let Some(status) = overview.teller() {
-        lines.extend(log_lines(status));
+        lines.extend(log_lines(status, overview));
         lines.extend(voter_lines(&status.log, overview));
     }
     let outlook = overview.outlook(identity);
@@ -26,7 +26,7 @@ pub fn lines(identity: &Identity, overview: &Overview) -> Vec<String> {
 }
 
 /// Window and fullness of the log, and the format of its records.
-fn log_lines(status: &NodeStatus) -> Vec<String> {
+fn log_lines(status: &NodeStatus, overview: &Overview) -> Vec<String> {
     let log = &status.log;
     let fill = match log.fill {
         Some(fill) => format!(
@@ -36,20 +36,36 @@ fn log_lines(status: &NodeStatus) -> Vec<String> {
         ),
         None => String::new(),
     };
-    let level =
-        log.format_level
-            .map_or("unknown".to_owned(), |level| match level < log.format_max {
-                true => format!("{level}, the program knows {}", log.format_max),
-                false => level.to_string(),
-            });
     vec![
         format!(
             "log           {fill}places {} to {}",
             HumanCount(log.floor),
             HumanCount(status.head)
         ),
-        format!("format level  {level}"),
+        format!("format level  {}", format_level(log, overview)),
     ]
+}
+
+/// The format level in force, and what becomes of it.
+fn format_level(log: &LogStatus, overview: &Overview) -> String {
+    let Some(level) = log.format_level else {
+        return "unknown".to_owned();
+    };
+    if let Some(agreed) = log.format_agreed.filter(|it| *it > level) {
+        return format!("{level}, being raised to {agreed}");
+    }
+    let told = overview.nodes.iter().map(|it| it.status.as_ref());
+    let known = told.map(|it| it.map_or(0, |it| it.log.format_max));
+    let known: Vec<u32> = known.collect();
+    let most = known.iter().copied().max().unwrap_or(level);
+    let count = known.iter().filter(|it| **it == most).count();
+    match most > level {
+        false => level.to_string(),
+        true if count == known.len() => {
+            format!("{level}; every node knows {most}: pando cluster upgrade")
+        }
+        true => format!("{level}; {count} of {} nodes know {most}", known.len()),
+    }
 }
 
 /// The voters with their nodes, and the quorum.
@@ -84,8 +100,8 @@ fn node_lines(overview: &Overview) -> Vec<String> {
     let width = nodes.iter().map(|it| it.member.address.to_string().len());
     let width = width.max().unwrap_or(0).max("address".len());
     let mut lines = vec![format!(
-        "{:<8}  {:<width$}  {:>12}  {:>20}  {:<9}  {:>11}  state",
-        "node", "address", "position", "behind", "state is", "clock"
+        "{:<8}  {:<width$}  {:>12}  {:>20}  {:<9}  {:>11}  {:<11}  state",
+        "node", "address", "position", "behind", "state is", "clock", "knows level"
     )];
     let rows = nodes.iter().enumerate();
     lines.extend(rows.map(|(number, it)| {
@@ -113,8 +129,10 @@ fn node_line(overview: &Overview, it: &Seen, width: usize) -> String {
         equality => equality.to_string(),
     };
     format!(
-        "{id:.8}  {address:<width$}  {:>12}  {behind:>20}  {equality:<9}  {:>8.1} ms  {state}",
+        "{id:.8}  {address:<width$}  {:>12}  {behind:>20}  {equality:<9}  {:>8.1} ms  {:>11}  \
+         {state}",
         status.position,
         it.clock_offset_us as f64 / 1e3,
+        status.log.format_max,
     )
 }

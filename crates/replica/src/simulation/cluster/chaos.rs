@@ -7,6 +7,7 @@ use crate::commit_log::{
     Bundle, CommitLog, Fenced, LogEvent, LogFailure, LogHealth, LogRecord, NodeId, Origin,
     Standing, Wake,
 };
+use state::level;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -45,6 +46,10 @@ struct State {
     floor: u64,
     /// Digests that nodes reported, by position.
     digests: BTreeMap<u64, u128>,
+    /// The format level that the cluster is to have.
+    level: u32,
+    /// Why nodes cannot execute their next record.
+    abandoned: BTreeMap<usize, LogFailure>,
 }
 
 /// One node's connection.
@@ -74,6 +79,8 @@ impl Chaos {
             synced: [0; NODES],
             floor: 0,
             digests: BTreeMap::new(),
+            level: level::LOWEST,
+            abandoned: BTreeMap::new(),
         })))
     }
 
@@ -90,6 +97,7 @@ impl Chaos {
             }
         }
         state.refused.remove(&number);
+        state.abandoned.remove(&number);
         state.epochs[number] += 1;
         state.delivered[number] = from;
         let epoch = state.epochs[number];
@@ -160,6 +168,21 @@ impl Chaos {
     /// Removes records that no node has.
     pub fn forget(&self) {
         self.lock().floor = u64::MAX;
+    }
+
+    /// All nodes execute the highest level, and the operator asks for it.
+    pub fn agree(&self) {
+        self.lock().level = level::HIGHEST;
+    }
+
+    /// A node has appended a bundle with this payload.
+    pub fn append(&self, number: usize, payload: Vec<u8>) {
+        let bundle = Bundle {
+            number: u64::MAX,
+            lane: 0,
+            payload,
+        };
+        self.lock().accept(number, bundle);
     }
 
     /// Ends all chaos.
@@ -259,6 +282,9 @@ impl CommitLog for Connection {
 
     fn next(&self, _: Duration) -> Result<Vec<LogEvent>, LogFailure> {
         let mut state = self.chaos.lock();
+        if let Some(failure) = state.abandoned.get(&self.number) {
+            return Err(failure.clone());
+        }
         if state.delivered[self.number] < state.floor {
             return Err(LogFailure::Trimmed { floor: state.floor });
         }
@@ -325,6 +351,14 @@ impl CommitLog for Connection {
     fn is_steward(&self) -> bool {
         // Two at once, which must do no harm.
         self.number < 2
+    }
+
+    fn agreed_level(&self) -> Option<u32> {
+        Some(self.chaos.lock().level)
+    }
+
+    fn abandon(&self, failure: LogFailure) {
+        self.chaos.lock().abandoned.insert(self.number, failure);
     }
 
     fn health(&self) -> LogHealth {

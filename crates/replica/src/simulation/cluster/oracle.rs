@@ -112,6 +112,11 @@ impl Oracle {
         self.states.insert(position, (digest, last_id));
     }
 
+    /// The format level after the last record.
+    pub fn level(&self) -> u32 {
+        self.replayer.catalog.level
+    }
+
     fn stored_time(&self) -> u64 {
         let mut reader = self.store.reader().expect("a reader");
         let snapshot = reader.snapshot().expect("a snapshot");
