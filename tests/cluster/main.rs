@@ -10,6 +10,7 @@ mod nodes;
 mod partitions;
 mod recovery;
 mod rejoining;
+mod settings;
 mod voters;
 mod wanderers;
 mod writes;

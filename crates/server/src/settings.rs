@@ -5,6 +5,7 @@
 //! line, the setting, the expected and the given value. Settings that must be equal on all nodes
 //! live in the directory under `cn=config` instead.
 
+mod entering;
 mod error;
 mod listen;
 mod network;
@@ -12,6 +13,7 @@ mod network;
 mod page;
 mod sample;
 mod section;
+mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -68,6 +70,11 @@ pub struct Config {
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// The scheme of new passwords.
     pub password_scheme: Scheme,
+    /// Whether the node belongs to a cluster, where the directory has the shared settings. See
+    /// [`Config::in_cluster`].
+    pub in_cluster: bool,
+    /// An error for each shared setting of the file, which it is in a cluster.
+    shared_in_file: Vec<SettingsError>,
     /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
     /// does not.
     pub heed_signals: bool,
@@ -191,6 +198,8 @@ impl Config {
             limit_rules: limit_rules(&place, &mut settings.subject_limits, everybody)?,
             limits,
             password_scheme: place.parse("passwords.scheme", &settings.passwords.scheme)?,
+            in_cluster: false,
+            shared_in_file: shared::errors(&place, TABLE),
             heed_signals: false,
             settings,
         })
@@ -210,11 +219,9 @@ impl Config {
             delay: SCRUB_DELAY,
         };
         directory::Options {
-            password_scheme: self.password_scheme,
+            passwords: self.passwords(),
             verified_max: passwords.remembered_max,
             verified_ttl_ms: u64::from(passwords.remembered_s) * 1_000,
-            count_repeated: passwords.count_repeated,
-            tell_locked: passwords.tell_locked,
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
             changes: match changes.keep_mib {

@@ -39,6 +39,7 @@ fn the_sample_says_the_defaults_and_nothing_else() {
     let files = config.tls.take().unwrap();
     config.settings.tls = Default::default();
     let program = config.settings.cluster.etcd_program.take();
+    config.shared_in_file.clear();
     assert_eq!(program.as_deref(), Some(Path::new("/usr/local/bin/etcd")));
     assert_eq!(files.certificate, Path::new("/node/server.pem"));
     assert_eq!(format!("{config:?}"), plain);
