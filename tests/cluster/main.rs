@@ -8,6 +8,7 @@ mod leaving;
 mod monitor;
 mod nodes;
 mod partitions;
+mod patience;
 mod recovery;
 mod rejoining;
 mod settings;

@@ -66,6 +66,7 @@ impl Directory {
             scrub: options.scrub,
             reclaim_sizes: options.reclaim_sizes,
             log: log_of(&opened, options)?,
+            patience: options.patience,
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;

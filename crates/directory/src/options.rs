@@ -3,7 +3,7 @@
 use policy::{LimitSettings, LimitSubject, Limits, PasswordSettings};
 use replica::changes::Keeping;
 use replica::commit_log::CommitLog;
-use replica::{Clock, ReclaimSizes, Scrubbing, SystemClock};
+use replica::{Clock, Patience, ReclaimSizes, Scrubbing, SystemClock};
 use state::bounds::Bounds;
 use state::stop::Failure;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub struct Options {
     /// Whether a database that belongs to a cluster is changed without the cluster's log, because
     /// it becomes that of another cluster.
     pub leaves_cluster: bool,
+    /// How long clients wait for that log.
+    pub patience: Patience,
     /// Bounds of execution. Tests make them smaller, to look beyond them with few entries.
     #[doc(hidden)]
     pub bounds: Bounds,
@@ -74,6 +76,7 @@ impl Default for Options {
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
             scrub: None,
             connect: None,
+            patience: Patience::default(),
             leaves_cluster: false,
             bounds: Bounds::default(),
             reclaim_sizes: ReclaimSizes::default(),

@@ -13,6 +13,7 @@ use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
 use crate::orderer::Orderer;
+use crate::patience::Patience;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::steward::Steward;
@@ -29,7 +30,7 @@ use state::write::Write;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use store::{Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
@@ -44,10 +45,9 @@ pub struct Options {
     pub reclaim_sizes: ReclaimSizes,
     /// The log of the node's cluster, connected from [`Opened::place`] on; `None` for a node alone.
     pub log: Option<Arc<dyn CommitLog>>,
+    /// How long clients wait for that log.
+    pub patience: Patience,
 }
-
-/// Time after which a write that could not be handed to the cluster's log is refused.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The database of a data folder, recovered, before the threads of the node run.
 pub struct Opened {
@@ -197,10 +197,15 @@ impl Opened {
             log,
             arrivals: Arc::default(),
         });
+        let patience = options.patience;
         let writer = match &cluster {
             None => Writer::start(executor, clients, queue),
             Some(cluster) => {
-                let shared = Shared { queue, in_flight };
+                let shared = Shared {
+                    queue,
+                    in_flight,
+                    patience,
+                };
                 cluster.start_writer(executor, shared, clients)
             }
         };
@@ -241,6 +246,12 @@ impl<T: Send + 'static> Replica<T> {
     /// Wakes the writer, which stores the attempts.
     pub fn attempts_added(&self) {
         self.writer.wake();
+    }
+
+    /// Whether the log of the cluster answers no questions at present.
+    pub fn is_log_silent(&self) -> bool {
+        let health = self.cluster.as_ref().map(|it| it.log.health());
+        health.is_some_and(|it| it.is_silent)
     }
 
     /// Whether the node follows the log of a cluster, so that other nodes may have executed more.
@@ -368,6 +379,7 @@ impl<T: Send + 'static> Replica<T> {
 struct Shared<T> {
     queue: Arc<Queue<T>>,
     in_flight: Arc<InFlight<T>>,
+    patience: Patience,
 }
 
 impl Cluster {
@@ -378,7 +390,11 @@ impl Cluster {
         shared: Shared<C::Ticket>,
         clients: C,
     ) -> std::io::Result<Writer<C::Ticket>> {
-        let Shared { queue, in_flight } = shared;
+        let Shared {
+            queue,
+            in_flight,
+            patience,
+        } = shared;
         let orderer = Orderer {
             queue: Arc::clone(&queue),
             log: Arc::clone(&self.log),
@@ -387,7 +403,7 @@ impl Cluster {
             store: executor.parts.store.clone(),
             catalog: Arc::clone(&executor.parts.catalog),
             clock: Arc::clone(&executor.parts.clock),
-            patience: PATIENCE,
+            patience,
             number: 0,
             submitted: None,
         };

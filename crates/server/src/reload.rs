@@ -253,6 +253,7 @@ mod tests {
             ("[passwords]\nremembered_max = 7", "", "passwords"),
             ("[changes]\nkeep_mib = 7", "", "changes"),
             ("[database]\nwarm_up = false", "", "database"),
+            ("[cluster]\nwrite_timeout_s = 7", "", "cluster"),
         ] {
             let read = parse(text).settings;
             let mut new = read.clone();

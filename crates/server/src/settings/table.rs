@@ -6,7 +6,9 @@
 //! `docs/reference/settings.md` equal to it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use directory::Patience;
 use policy::{LimitSettings, Limits, Scheme};
 use serde::{Deserialize, Serialize};
 
@@ -265,5 +267,20 @@ section! {
         /// Program of etcd that a node of a cluster runs, of version 3.6 or later; relative to this
         /// file's folder. If not set: the one in PATH, else the one that `make etcd` has built.
         etcd_program: Option<PathBuf> = None, "path" like "\"/usr/local/bin/etcd\"", Restart;
+
+        /// How long a write waits for etcd before it is answered with unavailable (52), which says
+        /// that it changed nothing.
+        write_timeout_s: u32 = seconds(Patience::default().write),
+            "seconds" in [1..=3_600], Restart;
+
+        /// How long a write waits whose fate is unknown, because etcd may have it. Then its
+        /// connection ends with a notice that says so. At least write_timeout_s.
+        undecided_timeout_s: u32 = seconds(Patience::default().undecided),
+            "seconds" in [1..=3_600], Restart;
     }
+}
+
+/// A time as the file has it.
+fn seconds(time: Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
 }

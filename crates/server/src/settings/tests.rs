@@ -90,6 +90,16 @@ fn numbers_beyond_their_range_are_refused_where_they_stand() {
         "/node/pando.toml:1: dynamic_entries: expected 1 <= ttl_min_s <= ttl_default_s <= \
          ttl_max_s <= 31557600",
     );
+    refused(
+        "[cluster]\nwrite_timeout_s = 3601\n",
+        "/node/pando.toml:2: cluster.write_timeout_s: expected a whole number from 1 to 3600, got \
+         3601",
+    );
+    refused(
+        "[cluster]\nundecided_timeout_s = 9\n",
+        "/node/pando.toml:2: cluster.undecided_timeout_s: expected write_timeout_s <= \
+         undecided_timeout_s, got 10 and 9",
+    );
 }
 
 #[test]

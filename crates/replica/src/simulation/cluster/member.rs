@@ -14,6 +14,7 @@ use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
 use crate::orderer::Orderer;
+use crate::patience::Patience;
 use crate::reclaiming::Sizes;
 use crate::writer::Queue;
 use arc_swap::ArcSwap;
@@ -23,7 +24,7 @@ use state::execute::Done;
 use state::lanes::Lanes;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{SliceLimits, Snapshot, Store};
 use tempfile::TempDir;
 
@@ -158,7 +159,7 @@ impl Member {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
             clock,
-            patience: Duration::ZERO,
+            patience: Patience::default(),
             number: 0,
             submitted: None,
         };
@@ -191,7 +192,7 @@ impl Member {
     /// Hands over what waits, if the log takes it, or refuses it.
     pub fn order(&mut self) {
         if self.log.is_free(0) || self.halted().is_some() {
-            self.orderer.turn();
+            self.orderer.turn(Instant::now());
         }
     }
 
