@@ -146,6 +146,7 @@ impl Call<'_> {
             session: session.id,
             id,
             mailbox,
+            scheme: self.catalog.passwords.scheme,
             work,
         })
     }

@@ -6,15 +6,14 @@ use crate::monitor::Monitor;
 use crate::places::Running;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
-use policy::password::Scheme;
-use policy::{LimitRule, LimitSettings, LimitSubject, Limits, VerifiedCache};
+use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::{Clock, Replica};
-use schema::Schema;
 use spool::Spools;
 use spool::cookie::CookieKey;
 use spool::list::Lists;
 use spool::memory::Budget;
 use state::catalog::Catalog;
+use state::config::resolve_rules;
 use state::stop::Failure;
 use std::sync::Arc;
 
@@ -25,10 +24,6 @@ pub(crate) struct DirectoryState {
     pub verified: Arc<VerifiedCache>,
     /// Cache of wrong passwords counted lately.
     pub wrong: VerifiedCache,
-    /// Scheme under which new passwords are stored.
-    pub scheme: Scheme,
-    /// Whether binds and compares reveal that an account is locked.
-    pub tells_locks: bool,
     pub cookie_key: CookieKey,
     /// Identifier of this directory's order of writes, which distinguishes its positions from
     /// others.
@@ -45,7 +40,8 @@ pub(crate) struct DirectoryState {
 }
 
 impl DirectoryState {
-    /// Sets the limits for sessions that begin or bind from now on.
+    /// Sets the limits for sessions that begin or bind from now on; in a cluster, where the
+    /// directory has them, checks the given ones alone.
     ///
     /// # Errors
     /// A subject's name cannot be resolved; the limits are then unchanged.
@@ -54,35 +50,14 @@ impl DirectoryState {
         settings: &LimitSettings,
         rules: &[(LimitSubject<String>, Limits)],
     ) -> Result<(), Failure> {
-        let limits = limits(&self.catalog.load().schema, settings, rules)?;
-        self.catalog.rcu(|now| Catalog {
-            limits: limits.clone(),
-            ..Catalog::clone(now)
+        let limits = resolve_rules(&self.catalog.load().schema, settings, rules)?;
+        self.catalog.rcu(|now| {
+            let mut next = Catalog::clone(now);
+            if !next.shares_settings {
+                next.limits = limits.clone();
+            }
+            next
         });
         Ok(())
     }
-}
-
-/// The limits, with the names of subjects resolved.
-pub(crate) fn limits(
-    schema: &Schema,
-    settings: &LimitSettings,
-    rules: &[(LimitSubject<String>, Limits)],
-) -> Result<LimitSettings, Failure> {
-    let mut limits = settings.clone();
-    for (subject, of_its_own) in rules {
-        let resolve = |name: &str| {
-            schema.resolve_name(name).map_err(|error| {
-                let text = format!("subject_limits: \"{name}\": {error}");
-                Failure::Configuration(text)
-            })
-        };
-        let (subject, spelled) = subject.resolve(resolve)?;
-        limits.rules.push(LimitRule {
-            subject,
-            spelled: spelled.to_owned(),
-            limits: *of_its_own,
-        });
-    }
-    Ok(limits)
 }

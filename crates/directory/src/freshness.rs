@@ -43,7 +43,11 @@ pub(crate) fn postpone(
         };
     }
     let until = Instant::now() + patience(&message.request);
-    if no_copy.is_some() {
+    if let Some(control) = no_copy {
+        // Who merely wishes for it gets the copy at once where nothing else is to be had.
+        if !control.critical && shared.replica.is_log_silent() {
+            return Ok(false);
+        }
         shared.replica.fence(until, told(mailbox, session, message));
         return Ok(true);
     }

@@ -50,7 +50,7 @@ pub use operation::follow::{Followed, Follower};
 pub use options::{Connect, Options, Reached};
 pub use peer::Peer;
 pub use replica::changes::Keeping;
-pub use replica::{Clock, InitOptions, Scrubbing, Status, SystemClock};
+pub use replica::{Clock, InitOptions, Patience, Scrubbing, Status, SystemClock};
 pub use search::cursor::Cursor;
 pub use session::Session;
 pub use spool::FILES_MAX as SPOOL_FILES_MAX;

@@ -3,7 +3,7 @@
 use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
 use crate::completion::Mailbox;
-use crate::directory_state::{DirectoryState, limits};
+use crate::directory_state::DirectoryState;
 use crate::feed::Feed;
 use crate::monitor::{Front, Monitor, Shown};
 use crate::options::{Options, Reached};
@@ -15,11 +15,12 @@ use spool::Spools;
 use spool::cookie::CookieKey;
 use spool::list::Lists;
 use spool::memory::Budget;
+use state::config::resolve_rules;
 use state::meta::META_COOKIE_KEY;
 use state::stop::Failure;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
 /// Maximum number of wrong passwords remembered, at some 100 bytes each, and the time since the
 /// last attempt for which they are.
@@ -45,12 +46,15 @@ impl Directory {
     /// There is no directory, another process has it open, or it is damaged.
     pub fn open(data: &Path, options: &Options) -> Result<Directory, Failure> {
         let mut opened = Opened::open(data, options.bounds)?;
-        let schema = &opened.catalog.schema;
-        opened.catalog.limits = limits(schema, &options.limits, &options.limit_rules)?;
+        if !opened.catalog.shares_settings {
+            let schema = &opened.catalog.schema;
+            opened.catalog.limits = resolve_rules(schema, &options.limits, &options.limit_rules)?;
+            opened.catalog.passwords = options.passwords;
+        }
         let password_type = opened.catalog.known.user_password.type_id;
         let cookie_key = cookie_key(opened.meta(META_COOKIE_KEY)?)?;
         let verified = Arc::new(tags(options.verified_max, options.verified_ttl_ms)?);
-        let wrong = wrong_guesses(options)?;
+        let wrong = tags(WRONG_MAX, WRONG_TTL_MS)?;
         let hashes = hash_pool(options, &verified, password_type)
             .map_err(|source| Failure::file("starting a thread", source))?;
         let monitor = Arc::new(Monitor::new(options.clock.now_us()));
@@ -62,6 +66,7 @@ impl Directory {
             scrub: options.scrub,
             reclaim_sizes: options.reclaim_sizes,
             log: log_of(&opened, options)?,
+            patience: options.patience,
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;
@@ -71,8 +76,6 @@ impl Directory {
             clock: Arc::clone(&options.clock),
             verified,
             wrong,
-            scheme: options.password_scheme,
-            tells_locks: options.tell_locked,
             log: cookie_key.log(),
             cookie_key,
             hashes,
@@ -175,6 +178,7 @@ fn log_of(opened: &Opened, options: &Options) -> Result<Option<Arc<dyn CommitLog
             Ok(Some(connect(Reached { place, level })?))
         }
         (None, None) => Ok(None),
+        (None, Some(_)) if options.leaves_cluster => Ok(None),
         (None, Some(_)) => Err(Failure::Configuration(
             "this database belongs to a cluster, whose log this command does not follow: serve the \
              node (pando serve), and give the command to the served node; if the folder \
@@ -191,19 +195,12 @@ fn hash_pool(
     password_type: schema::TypeId,
 ) -> std::io::Result<HashPool> {
     let settings = HashSettings {
-        scheme: options.password_scheme,
         verified: Arc::clone(verified),
         clock: Arc::clone(&options.clock),
         password_type,
-        in_vain: OnceLock::new(),
+        in_vain: Mutex::default(),
     };
     HashPool::start(options.hash_threads, settings)
-}
-
-/// The cache of wrong passwords; empty if repeated ones count every time.
-fn wrong_guesses(options: &Options) -> Result<VerifiedCache, Failure> {
-    let most = if options.count_repeated { 0 } else { WRONG_MAX };
-    tags(most, WRONG_TTL_MS)
 }
 
 /// A cache of tried passwords.

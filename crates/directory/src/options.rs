@@ -1,10 +1,9 @@
 //! Options for opening a directory.
 
-use policy::password::Scheme;
-use policy::{LimitSettings, LimitSubject, Limits};
+use policy::{LimitSettings, LimitSubject, Limits, PasswordSettings};
 use replica::changes::Keeping;
 use replica::commit_log::CommitLog;
-use replica::{Clock, ReclaimSizes, Scrubbing, SystemClock};
+use replica::{Clock, Patience, ReclaimSizes, Scrubbing, SystemClock};
 use state::bounds::Bounds;
 use state::stop::Failure;
 use std::sync::Arc;
@@ -26,21 +25,18 @@ pub type Connect = Arc<dyn Fn(Reached) -> Result<Arc<dyn CommitLog>, Failure> + 
 pub struct Options {
     /// Source of time and identifiers.
     pub clock: Arc<dyn Clock>,
-    /// Scheme under which clear-text passwords are stored.
-    pub password_scheme: Scheme,
+    /// Treatment of passwords. In a cluster the directory has it, and this is not used.
+    pub passwords: PasswordSettings,
     /// Number of threads for slow password hashes.
     pub hash_threads: usize,
     /// Maximum number of successful slow password checks remembered; 0 for none.
     pub verified_max: usize,
     /// Time for which a check is remembered, in milliseconds.
     pub verified_ttl_ms: u64,
-    /// Whether a repeated wrong password counts every time instead of once.
-    pub count_repeated: bool,
-    /// Whether binds and compares reveal that an account is locked.
-    pub tell_locked: bool,
-    /// Limits of each kind of subject.
+    /// Limits of each kind of subject. In a cluster the directory has them; these are not used.
     pub limits: LimitSettings,
-    /// Limits of single subjects and groups, appended to the rules of `limits`.
+    /// Limits of single subjects and groups, appended to the rules of `limits`. As for these, not
+    /// used in a cluster.
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
@@ -54,6 +50,11 @@ pub struct Options {
     pub scrub: Option<Scrubbing>,
     /// Connects to the log of the node's cluster; `None` for a node alone.
     pub connect: Option<Connect>,
+    /// Whether a database that belongs to a cluster is changed without the cluster's log, because
+    /// it becomes that of another cluster.
+    pub leaves_cluster: bool,
+    /// How long clients wait for that log.
+    pub patience: Patience,
     /// Bounds of execution. Tests make them smaller, to look beyond them with few entries.
     #[doc(hidden)]
     pub bounds: Bounds,
@@ -72,12 +73,10 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             clock: Arc::new(SystemClock),
-            password_scheme: Scheme::Argon2id,
+            passwords: PasswordSettings::default(),
             hash_threads: hash_threads(),
             verified_max: 100_000,
             verified_ttl_ms: 600_000,
-            count_repeated: false,
-            tell_locked: false,
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
@@ -86,6 +85,8 @@ impl Default for Options {
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,
             scrub: None,
             connect: None,
+            patience: Patience::default(),
+            leaves_cluster: false,
             bounds: Bounds::default(),
             reclaim_sizes: ReclaimSizes::default(),
         }

@@ -9,6 +9,7 @@ use directory::{Clock, Directory, Followed, Options, Peer};
 use kit::gate::Gate;
 use kit::{ADMIN, Client, PASSWORD, options};
 use local::{Answer, LocalClient, LocalError, Watch};
+use policy::PasswordSettings;
 use policy::password::Scheme;
 use protocol::control::{ChangeType, EntryChangeNotification, PersistentSearch, ReadEntryRequest};
 use protocol::{
@@ -157,7 +158,10 @@ fn a_request_without_a_response_has_no_answer() {
 fn calls_are_finished_in_any_order() {
     let kit = Client::new();
     let kit = kit.reopen_with(&Options {
-        password_scheme: Scheme::Argon2id,
+        passwords: PasswordSettings {
+            scheme: Scheme::Argon2id,
+            ..PasswordSettings::default()
+        },
         ..options()
     });
     let mut client = owner(&kit.directory);

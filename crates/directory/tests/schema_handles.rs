@@ -6,6 +6,7 @@ mod kit;
 use directory::{Clock, Options};
 use kit::gate::Gate;
 use kit::{ADMIN, Answer, Client, PASSWORD, options, success};
+use policy::PasswordSettings;
 use policy::password::Scheme;
 use protocol::ChangeOperation::{Add, Replace};
 use protocol::{ChangeOperation, ResultCode, Scope};
@@ -96,7 +97,10 @@ fn changed_meanwhile(place: Waiting, entry: &str, change: Changes<'_>) -> (Clien
     let gate = Arc::new(Gate::default());
     let slow = Options {
         clock: Arc::clone(&gate) as Arc<dyn Clock>,
-        password_scheme: Scheme::Argon2id,
+        passwords: PasswordSettings {
+            scheme: Scheme::Argon2id,
+            ..PasswordSettings::default()
+        },
         ..options()
     };
     let mut client = filled(&slow);

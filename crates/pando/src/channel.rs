@@ -56,12 +56,24 @@ impl Channel {
     pub fn open(dir: &Path) -> Result<Channel, Problem> {
         match Channel::served(dir)? {
             Some(channel) => Ok(channel),
-            None => {
-                let offline = Offline::open(&data_folder(dir)?)?;
-                let way = Way::Offline(Box::new(offline));
-                Ok(Channel { way })
-            }
+            None => Channel::offline(dir, &Options::default()),
         }
+    }
+
+    /// Opens the node in a folder, which is not served, for the changes with which it begins a
+    /// cluster. It may come from a backup of another one.
+    pub fn found(dir: &Path) -> Result<Channel, Problem> {
+        let options = Options {
+            leaves_cluster: true,
+            ..Options::default()
+        };
+        Channel::offline(dir, &options)
+    }
+
+    fn offline(dir: &Path, options: &Options) -> Result<Channel, Problem> {
+        let offline = Offline::open(&data_folder(dir)?, options)?;
+        let way = Way::Offline(Box::new(offline));
+        Ok(Channel { way })
     }
 
     /// Connects to the node in a folder if it is served; else `None`.
@@ -370,8 +382,8 @@ fn take_message(buffer: &mut Vec<u8>) -> Result<Option<Vec<u8>>, Problem> {
 }
 
 impl Offline {
-    fn open(data: &Path) -> Result<Offline, Problem> {
-        let directory = Directory::open(data, &Options::default()).map_err(Problem::failed)?;
+    fn open(data: &Path, options: &Options) -> Result<Offline, Problem> {
+        let directory = Directory::open(data, options).map_err(Problem::failed)?;
         // A user who may open the folder may administer the node. The writer runs in this process,
         // so a write has no time limit.
         let client = LocalClient::as_owner(&directory, Duration::MAX);

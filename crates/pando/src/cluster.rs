@@ -6,6 +6,7 @@ mod facts;
 mod folder;
 mod join;
 mod mark;
+mod moving;
 mod node;
 mod recover;
 mod served;
@@ -24,6 +25,8 @@ use ::cluster::identity::Identity;
 use ::cluster::init::{self, InitOptions};
 use ::cluster::upgrade;
 use folder::{address, identity};
+use mark::Unserved;
+use moving::Moving;
 use std::path::Path;
 
 /// Carries an action out.
@@ -67,13 +70,21 @@ pub fn make_first(it: &ClusterInit) -> Result<Identity, Problem> {
         etcd: etcd(it),
     };
     let data = data_folder(&it.dir)?;
-    let database = mark::Unserved::open(&it.dir, &data)?;
+    let moving = Moving::read(&it.dir)?;
+    let database = Unserved::open(&it.dir, &data)?;
     let identity = init::found(&options, |cluster, generation| {
+        // The directory is opened for the settings, and then once more without being served.
+        drop(database);
+        let put = moving.put_into_directory();
+        put.map_err(|it| Trouble::Refused(it.text().to_owned()))?;
+        let database = Unserved::open(&it.dir, &data);
+        let database = database.map_err(|it| Trouble::Refused(it.text().to_owned()))?;
         let marked = database.mark(cluster, generation);
         marked.map_err(|failure| Trouble::Refused(failure.to_string()))
     });
-    drop(database);
-    identity.map_err(Problem::failed)
+    let identity = identity.map_err(Problem::failed)?;
+    moving.take_out_of_file()?;
+    Ok(identity)
 }
 
 /// Prints the command with which a new node joins.

@@ -4,6 +4,7 @@ use crate::cli::Serve;
 use crate::cluster::{Ending, Joined, Serving};
 use crate::node_folder::{data_folder, socket_path};
 use crate::report::{Problem, note};
+use ::cluster::identity::Identity;
 use ::cluster::rejoin;
 use directory::Directory;
 use protocol::counted;
@@ -85,6 +86,9 @@ impl Served {
 /// Starts a node's server, with the owner's socket besides the configured listeners.
 pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
+    if Identity::folder_of(dir).exists() {
+        config = config.in_cluster().map_err(Problem::usage)?;
+    }
     config.owner_socket = socket_path(dir);
     config.heed_signals = true;
     server::logging::start(&config.settings.log);

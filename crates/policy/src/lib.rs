@@ -4,6 +4,7 @@
 //! outside source is the system's random numbers, for salts and generated passwords.
 //!
 //! - [`access`]: the rights of a subject on an entry or attribute, and the rule that decides;
+//! - [`shared`]: settings that all nodes of a cluster share;
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
 //! - [`limits`]: bounds on the requests of one subject;
@@ -17,6 +18,7 @@ pub mod limits;
 pub mod password;
 pub mod password_policy;
 pub mod secrets;
+pub mod shared;
 pub mod subject;
 pub mod verified;
 
@@ -29,5 +31,6 @@ pub use password::{
 };
 pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
 pub use secrets::{Secrets, looks_secret};
+pub use shared::{PasswordSettings, SharedSettings};
 pub use subject::{Authentication, Subject, SubjectKind};
 pub use verified::{Tag, VerifiedCache};

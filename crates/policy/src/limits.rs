@@ -79,6 +79,22 @@ pub enum LimitSubject<N = Name> {
 }
 
 impl LimitSubject<String> {
+    /// Names of the kinds of subjects in settings, and what makes a subject of a name.
+    pub const KINDS: [(&str, fn(String) -> LimitSubject<String>); 3] = [
+        ("entry", LimitSubject::Entry),
+        ("subtree", LimitSubject::Subtree),
+        ("group", LimitSubject::Group),
+    ];
+
+    /// The name of the kind of subject in settings, and the name as spelled.
+    pub fn spelled(&self) -> (&'static str, &str) {
+        match self {
+            LimitSubject::Entry(name) => ("entry", name),
+            LimitSubject::Subtree(name) => ("subtree", name),
+            LimitSubject::Group(name) => ("group", name),
+        }
+    }
+
     /// Resolves the name; returns the resolved subject and the name as spelled.
     pub fn resolve<E>(
         &self,

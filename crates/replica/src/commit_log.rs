@@ -13,7 +13,7 @@
 pub use state::level::Unknown;
 pub use state::origin::{NodeId, Origin};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of the longest payload. Whoever has more to say splits it into several bundles.
 pub const PAYLOAD_BYTES_MAX: usize = 1_000_000;
@@ -27,6 +27,8 @@ pub struct Bundle {
     pub lane: u8,
     /// At most [`PAYLOAD_BYTES_MAX`] bytes.
     pub payload: Vec<u8>,
+    /// When the bundle is refused if it could not be sent.
+    pub until: Instant,
 }
 
 /// A bundle that has its place in the order.
@@ -117,6 +119,8 @@ pub const DIGEST_EVERY: u64 = if cfg!(test) { 2 } else { 1_024 };
 pub struct LogHealth {
     /// Why no bundle can be appended at present; `None` if appending works.
     pub trouble: Option<String>,
+    /// Whether the log answers no questions at present.
+    pub is_silent: bool,
     /// The last place of the log, as far as this node knows.
     pub head: u64,
 }

@@ -20,9 +20,6 @@ const WAIT_MAX: Duration = Duration::from_millis(250);
 const RETRY: Duration = Duration::from_secs(1);
 /// Time for which a node that ends waits for its bundles.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time after which clients no longer wait for a write that was handed over to the log: longer than
-/// the log is without a leader when one of its members fails.
-const UNDECIDED_AFTER: Duration = Duration::from_secs(30);
 /// Minimum time between two reports to the log.
 const REPORT: Duration = Duration::from_millis(200);
 
@@ -33,6 +30,8 @@ pub(crate) struct Following<C: Clients> {
     pub in_flight: Arc<InFlight<C::Ticket>>,
     pub clients: Arc<C>,
     pub arrivals: Arc<Arrivals>,
+    /// Time after which the client of a write that was handed over hears that its fate is unknown.
+    pub undecided_after: Duration,
 }
 
 /// The executor with the log that it follows.
@@ -43,6 +42,8 @@ pub(crate) struct Follower<C: Clients> {
     in_flight: Arc<InFlight<C::Ticket>>,
     clients: Arc<C>,
     arrivals: Arc<Arrivals>,
+    /// Time after which clients no longer wait for a write that was handed over to the log.
+    undecided_after: Duration,
     /// Events that came and are not executed yet.
     events: VecDeque<LogEvent>,
     /// Whether the last attempt to execute records failed.
@@ -59,6 +60,7 @@ impl<C: Clients> Follower<C> {
             in_flight,
             clients,
             arrivals,
+            undecided_after,
         } = shared;
         Follower {
             executor,
@@ -67,6 +69,7 @@ impl<C: Clients> Follower<C> {
             in_flight,
             clients,
             arrivals,
+            undecided_after,
             events: VecDeque::new(),
             stuck: false,
             reported: None,
@@ -242,7 +245,7 @@ impl<C: Clients> Follower<C> {
 
     /// Ends the wait of clients whose writes have had no place in the log for long.
     fn end_long_waits(&self) {
-        let Some(before) = Instant::now().checked_sub(UNDECIDED_AFTER) else {
+        let Some(before) = Instant::now().checked_sub(self.undecided_after) else {
             return;
         };
         let overdue = self.in_flight.take_overdue(before);

@@ -13,6 +13,7 @@ use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
 use crate::orderer::Orderer;
+use crate::patience::Patience;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::steward::Steward;
@@ -30,7 +31,7 @@ use state::write::Write;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use store::{Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
@@ -45,10 +46,9 @@ pub struct Options {
     pub reclaim_sizes: ReclaimSizes,
     /// The log of the node's cluster, connected from [`Opened::place`] on; `None` for a node alone.
     pub log: Option<Arc<dyn CommitLog>>,
+    /// How long clients wait for that log.
+    pub patience: Patience,
 }
-
-/// Time after which a write that could not be handed to the cluster's log is refused.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The database of a data folder, recovered, before the threads of the node run.
 pub struct Opened {
@@ -201,10 +201,15 @@ impl Opened {
             log,
             arrivals: Arc::default(),
         });
+        let patience = options.patience;
         let writer = match &cluster {
             None => Writer::start(executor, clients, queues),
             Some(cluster) => {
-                let shared = Shared { queues, in_flight };
+                let shared = Shared {
+                    queues,
+                    in_flight,
+                    patience,
+                };
                 cluster.start_writer(executor, shared, clients)
             }
         };
@@ -245,6 +250,12 @@ impl<T: Send + 'static> Replica<T> {
     /// Wakes the writer, which stores the attempts.
     pub fn attempts_added(&self) {
         self.writer.wake();
+    }
+
+    /// Whether the log of the cluster answers no questions at present.
+    pub fn is_log_silent(&self) -> bool {
+        let health = self.cluster.as_ref().map(|it| it.log.health());
+        health.is_some_and(|it| it.is_silent)
     }
 
     /// Whether the node follows the log of a cluster, so that other nodes may have executed more.
@@ -373,6 +384,7 @@ impl<T: Send + 'static> Replica<T> {
 struct Shared<T> {
     queues: Queues<T>,
     in_flight: Arc<InFlight<T>>,
+    patience: Patience,
 }
 
 impl Cluster {
@@ -383,7 +395,11 @@ impl Cluster {
         shared: Shared<C::Ticket>,
         clients: C,
     ) -> std::io::Result<Writer<C::Ticket>> {
-        let Shared { queues, in_flight } = shared;
+        let Shared {
+            queues,
+            in_flight,
+            patience,
+        } = shared;
         let clients = Arc::new(clients);
         let orderers: Vec<_> = (0..)
             .zip(queues.all())
@@ -396,7 +412,7 @@ impl Cluster {
                 store: executor.parts.store.clone(),
                 catalog: Arc::clone(&executor.parts.catalog),
                 clock: Arc::clone(&executor.parts.clock),
-                patience: PATIENCE,
+                patience,
                 submitted: None,
             })
             .collect();
@@ -406,6 +422,7 @@ impl Cluster {
             in_flight: Arc::clone(&in_flight),
             clients,
             arrivals: Arc::clone(&self.arrivals),
+            undecided_after: patience.undecided,
         };
         let woken = move || in_flight.lane_is_free();
         self.log.on_free(Arc::new(woken));

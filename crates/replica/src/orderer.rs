@@ -13,6 +13,7 @@ use crate::commit_log::{Bundle, CommitLog};
 use crate::executor::{no_operation, rehearse};
 use crate::failure::failure_result;
 use crate::in_flight::InFlight;
+use crate::patience::Patience;
 use crate::payload;
 use crate::writer::{Outdated, Queue, next_group};
 use arc_swap::ArcSwap;
@@ -43,8 +44,8 @@ pub(crate) struct Orderer<C: Clients> {
     pub store: Store,
     pub catalog: Arc<ArcSwap<Catalog>>,
     pub clock: Arc<dyn Clock>,
-    /// Time after which a write that is not handed over is refused.
-    pub patience: Duration,
+    /// How long clients wait.
+    pub patience: Patience,
     /// When the last bundle was handed over.
     pub submitted: Option<Instant>,
 }
@@ -53,17 +54,18 @@ impl<C: Clients> Orderer<C> {
     /// Orders writes until the queue is stopped and empty.
     pub fn run(mut self) {
         while self.queue.wait() {
-            let is_free = self.wait_for_lane();
-            if is_free {
+            // What waits has just come.
+            let until = Instant::now() + self.patience.write;
+            if self.wait_for_lane(until) {
                 self.collect();
             }
-            self.turn();
+            self.turn(until);
         }
         self.in_flight.close();
     }
 
-    /// Hands over what waits, or refuses it if the lane stays busy.
-    pub fn turn(&mut self) {
+    /// Hands over what waits, or refuses it if the lane stays busy until a time.
+    pub fn turn(&mut self, until: Instant) {
         let Some(taken) = self.queue.take(true, None) else {
             return;
         };
@@ -71,15 +73,14 @@ impl<C: Clients> Orderer<C> {
         while !rest.is_empty() {
             let count = next_group(&rest, &self.catalog.load());
             let later = rest.split_off(count);
-            self.order(rest);
+            self.order(rest, until);
             rest = later;
         }
     }
 
-    fn wait_for_lane(&self) -> bool {
-        let deadline = Instant::now() + self.patience;
+    fn wait_for_lane(&self, until: Instant) -> bool {
         let is_free = || self.log.is_free(self.lane);
-        self.in_flight.wait_for_lane(is_free, deadline)
+        self.in_flight.wait_for_lane(is_free, until)
     }
 
     /// Lets more writes come while bundles follow each other closely.
@@ -94,7 +95,7 @@ impl<C: Clients> Orderer<C> {
     }
 
     /// Hands over one group, all of whose writes may share a record.
-    fn order(&mut self, group: Vec<Submission<C::Ticket>>) {
+    fn order(&mut self, group: Vec<Submission<C::Ticket>>, until: Instant) {
         // Before the catalog, which is published first.
         let configuration = self.in_flight.configuration.load(Ordering::Acquire);
         let catalog = self.catalog.load_full();
@@ -112,7 +113,7 @@ impl<C: Clients> Orderer<C> {
         if current.is_empty() || !self.is_executable(&current, &catalog) {
             return;
         }
-        if !self.wait_for_lane() {
+        if !self.wait_for_lane(until) {
             return self.refuse(&current);
         }
         let units: Vec<Unit<'_>> = current.iter().flat_map(|it| it.writes.units()).collect();
@@ -121,7 +122,7 @@ impl<C: Clients> Orderer<C> {
         drop(units);
         let payloads = payload::encode(configuration, self.clock.now_us(), &writes);
         match payloads {
-            Ok(payloads) => self.submit(payloads, current),
+            Ok(payloads) => self.submit(payloads, current, until),
             Err(error) => {
                 tracing::error!(%error, "writes could not be compressed");
                 self.refuse(&current);
@@ -129,21 +130,41 @@ impl<C: Clients> Orderer<C> {
         }
     }
 
-    fn submit(&mut self, payloads: Vec<Vec<u8>>, group: Vec<Submission<C::Ticket>>) {
+    /// Hands over a group, whose first part is to be sent until a time.
+    fn submit(
+        &mut self,
+        payloads: Vec<Vec<u8>>,
+        group: Vec<Submission<C::Ticket>>,
+        mut until: Instant,
+    ) {
         let first = match self.in_flight.put(payloads.len(), group) {
             Ok(first) => first,
             Err(group) => return self.refuse(&group),
         };
         for (number, payload) in (first..).zip(payloads) {
             // Later parts wait as long as it takes: the first ones are in the log already.
-            while number > first && !self.wait_for_lane() && self.in_flight.halted().is_none() {}
+            if number > first {
+                until = self.wait_for_next_part();
+            }
             self.log.submit(Bundle {
                 number,
                 lane: self.lane,
                 payload,
+                until,
             });
         }
         self.submitted = Some(Instant::now());
+    }
+
+    /// Waits until the lane takes a further part, or the node halts. Returns until when the part is
+    /// to be sent.
+    fn wait_for_next_part(&self) -> Instant {
+        loop {
+            let until = Instant::now() + self.patience.write;
+            if self.wait_for_lane(until) || self.in_flight.halted().is_some() {
+                return Instant::now() + self.patience.write;
+            }
+        }
     }
 
     /// Answers a group that is not to be handed over: a write that is only tried, or a change of

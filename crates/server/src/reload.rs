@@ -29,6 +29,8 @@ pub struct Reload {
     folder: PathBuf,
     /// Settings given as flags, which win over the file.
     overrides: Overrides,
+    /// Whether the node belongs to a cluster.
+    in_cluster: bool,
     /// The settings in force.
     running: Mutex<Settings>,
     /// The counts of connections, with their limits.
@@ -68,6 +70,7 @@ impl Reload {
             proxies: Arc::new(ArcSwap::from_pointee(config.proxies.clone())),
             folder: config.folder,
             overrides: config.overrides,
+            in_cluster: config.in_cluster,
             running: Mutex::new(config.settings),
             admission,
             certificate,
@@ -90,7 +93,10 @@ impl Reload {
 
     fn try_run(&self, set_limits: SetLimits<'_>) -> Result<Report, String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = Config::load(&self.folder, &self.overrides);
+        let mut read = Config::load(&self.folder, &self.overrides);
+        if self.in_cluster {
+            read = read.and_then(Config::in_cluster);
+        }
         let mut next = read.map_err(|error| error.to_string())?;
         let report = Report::of(&running, &mut next.settings);
         let certificate = match (&self.certificate, &next.tls) {
@@ -247,6 +253,7 @@ mod tests {
             ("[passwords]\nremembered_max = 7", "", "passwords"),
             ("[changes]\nkeep_mib = 7", "", "changes"),
             ("[database]\nwarm_up = false", "", "database"),
+            ("[cluster]\nwrite_timeout_s = 7", "", "cluster"),
         ] {
             let read = parse(text).settings;
             let mut new = read.clone();

@@ -5,6 +5,7 @@
 //! line, the setting, the expected and the given value. Settings that must be equal on all nodes
 //! live in the directory under `cn=config` instead.
 
+mod entering;
 mod error;
 mod listen;
 mod network;
@@ -12,6 +13,7 @@ mod network;
 mod page;
 mod sample;
 mod section;
+mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,7 +21,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use directory::Keeping;
+use directory::{Keeping, Patience};
 use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,13 @@ pub struct Config {
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// The scheme of new passwords.
     pub password_scheme: Scheme,
+    /// How long clients wait for the log of a cluster.
+    pub patience: Patience,
+    /// Whether the node belongs to a cluster, where the directory has the shared settings. See
+    /// [`Config::in_cluster`].
+    pub in_cluster: bool,
+    /// An error for each shared setting of the file, which it is in a cluster.
+    shared_in_file: Vec<SettingsError>,
     /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
     /// does not.
     pub heed_signals: bool,
@@ -169,6 +178,7 @@ impl Config {
         let listen = listen(&place, &settings, overrides, tls.is_some())?;
         let proxies = proxies(&place, &settings, &listen)?;
         let time_to_live = time_to_live(&place, &settings)?;
+        let patience = patience(&place, &settings)?;
         check_log_level(&place, &settings, overrides)?;
         let known = LimitSettings::default();
         let everybody = settings.limits.complete(known.everybody);
@@ -191,6 +201,9 @@ impl Config {
             limit_rules: limit_rules(&place, &mut settings.subject_limits, everybody)?,
             limits,
             password_scheme: place.parse("passwords.scheme", &settings.passwords.scheme)?,
+            patience,
+            in_cluster: false,
+            shared_in_file: shared::errors(&place, TABLE),
             heed_signals: false,
             settings,
         })
@@ -210,11 +223,9 @@ impl Config {
             delay: SCRUB_DELAY,
         };
         directory::Options {
-            password_scheme: self.password_scheme,
+            passwords: self.passwords(),
             verified_max: passwords.remembered_max,
             verified_ttl_ms: u64::from(passwords.remembered_s) * 1_000,
-            count_repeated: passwords.count_repeated,
-            tell_locked: passwords.tell_locked,
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
             changes: match changes.keep_mib {
@@ -225,6 +236,7 @@ impl Config {
             scrub: (database.scrub_days > 0).then_some(scrub),
             memory_bytes_max: bytes(connections.memory_mib_max),
             memory_each_bytes_max: bytes(connections.memory_each_mib_max),
+            patience: self.patience,
             ..directory::Options::default()
         }
     }
@@ -430,6 +442,25 @@ fn time_to_live(place: &Place<'_>, settings: &Settings) -> Result<TimeToLive, Se
     }
     let message = "expected 1 <= ttl_min_s <= ttl_default_s <= ttl_max_s <= 31557600";
     Err(place.error(None, "dynamic_entries", message))
+}
+
+fn patience(place: &Place<'_>, settings: &Settings) -> Result<Patience, SettingsError> {
+    let given = &settings.cluster;
+    if given.write_timeout_s > given.undecided_timeout_s {
+        let name = match place.span("cluster.write_timeout_s") {
+            Some(_) => "cluster.write_timeout_s",
+            None => "cluster.undecided_timeout_s",
+        };
+        let (write_s, undecided_s) = (given.write_timeout_s, given.undecided_timeout_s);
+        let message = format!(
+            "expected write_timeout_s <= undecided_timeout_s, got {write_s} and {undecided_s}"
+        );
+        return Err(place.error(place.span(name), name, message));
+    }
+    Ok(Patience {
+        write: Duration::from_secs(given.write_timeout_s.into()),
+        undecided: Duration::from_secs(given.undecided_timeout_s.into()),
+    })
 }
 
 fn connections(given: &table::Connections) -> Connections {

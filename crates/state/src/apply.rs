@@ -129,7 +129,7 @@ fn next_catalog(
 ) -> Result<Option<Catalog>, Failure> {
     if noticed.configuration {
         let mut next = reconfigure(batch, before, &noticed.schema, occasion)?;
-        next.limits = before.limits.clone();
+        next.keep_settings_of(before);
         next.bounds = before.bounds;
         next.least_version = before.least_version;
         return Ok(Some(next));

@@ -7,7 +7,7 @@ use crate::bounds::Bounds;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
-use policy::{Access, LimitSettings, Sight, Subject};
+use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
 use store::{EntryId, IndexSet};
@@ -19,12 +19,13 @@ pub const MONITOR_NAME: &str = "cn=monitor";
 /// Base of the configuration entries.
 pub const CONFIG_NAME: &str = "cn=config";
 
-/// Publishes a catalog read from entries. Limits come from settings, so the limits set last are
-/// kept.
+/// Publishes a catalog read from entries. Of a node alone, limits come from its file, so those set
+/// last are kept.
 pub fn publish(in_force: &ArcSwap<Catalog>, next: Catalog) {
-    in_force.rcu(|now| Catalog {
-        limits: now.limits.clone(),
-        ..next.clone()
+    in_force.rcu(|now| {
+        let mut next = next.clone();
+        next.keep_settings_of(now);
+        next
     });
 }
 
@@ -52,8 +53,13 @@ pub struct Catalog {
     /// Numbers of the attributes hidden from all subjects but the administrator, derived from
     /// `access` and `schema`. See [`Catalog::with_schema`].
     pub hidden: NumberSet,
-    /// The limits of searches by subject, a setting of the node.
+    /// Whether limits and the treatment of passwords stand in the directory: in a cluster. Else
+    /// they are settings of the node.
+    pub shares_settings: bool,
+    /// The limits of requests by subject.
     pub limits: LimitSettings,
+    /// The treatment of passwords.
+    pub passwords: PasswordSettings,
     /// Bounds of one write and of the history.
     pub bounds: Bounds,
     /// Attribute types that the server uses itself.
@@ -130,6 +136,14 @@ pub fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
 }
 
 impl Catalog {
+    /// Takes the settings of the node from the catalog in force, unless the directory has them.
+    pub fn keep_settings_of(&mut self, in_force: &Catalog) {
+        if !self.shares_settings {
+            self.limits = in_force.limits.clone();
+            self.passwords = in_force.passwords;
+        }
+    }
+
     /// Returns this catalog with a schema that has additional attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);

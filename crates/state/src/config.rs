@@ -8,6 +8,11 @@
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | unique values, and numbers for new entries |
+//! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
+
+mod settings;
+
+pub use settings::resolve_rules;
 
 use crate::account::Policing;
 use crate::bounds::Bounds;
@@ -22,7 +27,7 @@ use crate::level;
 use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
-use policy::{Access, LimitSettings};
+use policy::Access;
 use protocol::url::LdapUrl;
 use schema::{Definition, DefinitionKind, Name, Schema, SchemaError, TypeId, parse_definition};
 use smallvec::SmallVec;
@@ -35,6 +40,8 @@ use store::{
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
 pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
+/// The entry that holds the settings that the nodes of a cluster share.
+pub const SETTINGS_NAME: &str = "cn=settings,cn=config";
 /// The entry that holds the administrator's name and password.
 pub const ADMINISTRATOR_NAME: &str = "cn=administrator,cn=config";
 
@@ -45,6 +52,10 @@ fn lacks_numbers() -> Failure {
          back with `pando restore`"
             .to_owned(),
     )
+}
+
+fn lacks_entry_dn() -> Failure {
+    Failure::Configuration("the schema lacks entryDN or one of its kind".to_owned())
 }
 
 /// Reads the catalog of a snapshot. `schema` may be any schema of this database: its dictionary is
@@ -61,9 +72,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
     let schema = read.with_handles_of(schema).map_err(unusable)?;
     let known = Knowledge::of(&schema).ok_or_else(lacks_numbers)?;
-    let computed = Computed::of(&schema).ok_or_else(|| {
-        Failure::Configuration("the schema lacks entryDN or one of its kind".to_owned())
-    })?;
+    let computed = Computed::of(&schema).ok_or_else(lacks_entry_dn)?;
     let config = well_known(&schema, CONFIG_NAME);
     let subschema = well_known(&schema, SUBSCHEMA_NAME);
     let monitor = well_known(&schema, MONITOR_NAME);
@@ -73,6 +82,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let proxies = load_names(snapshot, &schema, &config, "pandoProxy")?;
     let secrets = load_secrets(snapshot, &schema, &config)?;
     let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
+    let shared = settings::load(snapshot, &schema)?;
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
@@ -105,7 +115,9 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
             &config,
             "pandoRequireAuthentication",
         )?),
-        limits: LimitSettings::default(),
+        shares_settings: shared.is_some(),
+        passwords: shared.as_ref().map(|it| it.passwords).unwrap_or_default(),
+        limits: shared.map(|it| it.limits).unwrap_or_default(),
         bounds: Bounds::default(),
         has_aliases: snapshot.meta(META_ALIASES)?.is_some(),
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),

@@ -80,7 +80,7 @@ async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> End {
         let text = format!("expected a payload of at most {most} bytes, found {bytes}");
         return End::Refused(text);
     }
-    let session = match ready(shared).await {
+    let session = match ready(shared, bundle.until.into()).await {
         Ok(session) => session,
         Err(reason) => return End::Refused(reason),
     };
@@ -116,12 +116,11 @@ async fn append(shared: &Shared, appended: u64, bundle: &Bundle) -> End {
     }
 }
 
-/// Waits until a bundle can be sent. The reason to refuse it otherwise, after the time for that.
-async fn ready(shared: &Shared) -> Result<Session, String> {
+/// Waits until a bundle can be sent, at most until a time. The reason to refuse it otherwise.
+async fn ready(shared: &Shared, until: Instant) -> Result<Session, String> {
     if let Some(reason) = shared.refusal() {
         return Err(reason);
     }
-    let until = Instant::now() + shared.settings.write_timeout;
     let ready = async {
         let mut sessions = shared.session.subscribe();
         let registered = sessions.wait_for(Option::is_some).await;

@@ -128,7 +128,7 @@ mod tests {
     use crate::log::pool::keys_of;
     use crate::log::{EtcdLog, EtcdLogSettings, found};
     use replica::commit_log::{Bundle, CommitLog, LogEvent, NodeId};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// Places that a watch left out: those of others' keys are passed over, those of ours read.
     #[test]
@@ -146,6 +146,7 @@ mod tests {
                 number,
                 lane: 0,
                 payload: vec![b'x'; 100],
+                until: Instant::now() + Duration::from_secs(10),
             });
             wait_for("its record", || {
                 let events = log.next(Duration::from_millis(10)).unwrap();

@@ -33,8 +33,6 @@ pub struct EtcdLogSettings {
     /// leader, appends that came to it before are lost, so that the time is part of the longest
     /// pause.
     pub attempt_timeout: Duration,
-    /// Time after which a bundle that could never be sent is refused.
-    pub write_timeout: Duration,
     /// Bytes of events that wait for [`next`](replica::commit_log::CommitLog::next) before reading
     /// pauses.
     pub waiting_bytes_max: usize,
@@ -168,7 +166,6 @@ impl EtcdLogSettings {
             from: 0,
             lanes: 1,
             attempt_timeout: Duration::from_millis(500),
-            write_timeout: Duration::from_secs(10),
             waiting_bytes_max: 64 << 20,
             report_every: Duration::from_secs(5),
             trimming: Trimming::default(),

@@ -298,8 +298,10 @@ impl Shared {
 
     /// State of the connection.
     pub(super) fn health(&self) -> LogHealth {
+        let trouble = lock(&self.trouble);
         LogHealth {
-            trouble: self.trouble(),
+            trouble: trouble.first(),
+            is_silent: trouble.unreachable.is_some() || trouble.failed.is_some(),
             head: self.head(),
         }
     }

@@ -96,10 +96,8 @@ fn a_log_opens_without_etcd_and_works_when_it_comes() {
 fn a_bundle_that_was_never_sent_is_refused_in_time() {
     let mut etcd = Etcd::start(&[]);
     begin(&etcd);
-    let mut node = Node::open(EtcdLogSettings {
-        write_timeout: Duration::from_millis(700),
-        ..settings(&etcd, 1)
-    });
+    let mut node = Node::open(settings(&etcd, 1));
+    node.write_timeout = Duration::from_millis(700);
     node.submit("sent");
     node.read_records(1);
     etcd.kill();
@@ -121,10 +119,8 @@ fn what_was_sent_stays_undecided_until_etcd_answers() {
     let etcd = Etcd::start(&[]);
     begin(&etcd);
     let proxy = Proxy::before(etcd.port());
-    let mut node = Node::open(EtcdLogSettings {
-        write_timeout: Duration::from_millis(100),
-        ..through(&etcd, &proxy, 1)
-    });
+    let mut node = Node::open(through(&etcd, &proxy, 1));
+    node.write_timeout = Duration::from_millis(100);
     node.submit("first");
     node.read_records(1);
     proxy.set_deaf(true);

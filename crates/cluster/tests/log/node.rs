@@ -20,7 +20,6 @@ pub(crate) fn settings(etcd: &Etcd, node: u8) -> EtcdLogSettings {
     let node = NodeId([node; 16]);
     EtcdLogSettings {
         attempt_timeout: Duration::from_millis(500),
-        write_timeout: Duration::from_secs(30),
         ..EtcdLogSettings::new(vec![etcd.url()], CLUSTER, node)
     }
 }
@@ -37,6 +36,8 @@ pub(crate) struct Node {
     /// Why the log failed.
     pub(crate) failure: Option<LogFailure>,
     next: u64,
+    /// Time after which a bundle that could not be sent is refused.
+    pub(crate) write_timeout: Duration,
 }
 
 impl Node {
@@ -50,6 +51,7 @@ impl Node {
             place,
             failure: None,
             next: 0,
+            write_timeout: Duration::from_secs(30),
         }
     }
 
@@ -73,6 +75,7 @@ impl Node {
             number,
             lane,
             payload,
+            until: Instant::now() + self.write_timeout,
         });
         number
     }

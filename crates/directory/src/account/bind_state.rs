@@ -3,8 +3,7 @@
 use crate::call::Call;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
-use policy::VerifiedCache;
-use policy::password::Scheme;
+use policy::{PasswordSettings, VerifiedCache};
 use replica::Replica;
 use spool::cookie::CookieKey;
 
@@ -15,10 +14,8 @@ pub(crate) struct BindState<'d> {
     /// Cache of wrong passwords that were counted within the last day.
     pub wrong: &'d VerifiedCache,
     pub replica: &'d Replica<Ticket>,
-    /// Scheme under which new passwords are stored.
-    pub scheme: Scheme,
-    /// Setting `passwords.tell_locked`: whether clients learn that an account is locked.
-    pub tells_locks: bool,
+    /// Treatment of passwords.
+    pub passwords: PasswordSettings,
     pub cookie_key: &'d CookieKey,
     pub now_us: u64,
 }
@@ -31,8 +28,7 @@ impl<'d> BindState<'d> {
             verified: call.verified,
             wrong: &call.shared.wrong,
             replica: &call.shared.replica,
-            scheme: call.shared.scheme,
-            tells_locks: call.shared.tells_locks,
+            passwords: call.catalog.passwords,
             cookie_key: call.cookie_key,
             now_us: call.lent.clock.now_us(),
         }

@@ -21,7 +21,7 @@ pub(crate) use queue::Lane;
 use queue::Queue;
 use state::stop::{Refusal, Stop};
 use state::write::{Change, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,8 @@ pub(crate) struct Task {
     pub session: u64,
     pub id: MessageId,
     pub mailbox: Arc<dyn Mailbox>,
+    /// Scheme under which new passwords are stored.
+    pub scheme: Scheme,
     pub work: Work,
 }
 
@@ -80,12 +82,11 @@ pub(crate) struct HashPool {
 
 /// Settings that the threads share.
 pub(crate) struct HashSettings {
-    pub scheme: Scheme,
     pub verified: Arc<VerifiedCache>,
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
-    /// Hash of a random password, made when first needed.
-    pub in_vain: OnceLock<Vec<u8>>,
+    /// Hash of a random password under the scheme that was last needed.
+    pub in_vain: Mutex<Option<(Scheme, Arc<[u8]>)>>,
 }
 
 struct PoolState {
@@ -307,17 +308,28 @@ impl PoolState {
 }
 
 impl HashSettings {
-    /// Takes as long as a verification under the scheme of new passwords.
-    fn verify_in_vain(&self, given: &[u8]) {
-        // The hash is made at its first use, which takes as long as a verification.
-        let stored = self.in_vain.get_or_init(|| {
-            let random = password::generate_password(IN_VAIN_LENGTH);
-            let hashed = random
-                .ok()
-                .and_then(|it| password::hash(self.scheme, it.as_bytes()).ok());
-            hashed.unwrap_or_default().into_bytes()
-        });
-        std::hint::black_box(password::verify(stored, given));
+    /// Takes as long as a verification under a scheme.
+    fn verify_in_vain(&self, scheme: Scheme, given: &[u8]) {
+        let stored = self.in_vain(scheme);
+        std::hint::black_box(password::verify(&stored, given));
+    }
+
+    /// A hash that no password is known for. It is made at the first use of the scheme, which takes
+    /// as long as a verification.
+    fn in_vain(&self, scheme: Scheme) -> Arc<[u8]> {
+        let mut made = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, stored)) = made.as_ref()
+            && *of == scheme
+        {
+            return Arc::clone(stored);
+        }
+        let random = password::generate_password(IN_VAIN_LENGTH);
+        let hashed = random
+            .ok()
+            .and_then(|it| password::hash(scheme, it.as_bytes()).ok());
+        let stored: Arc<[u8]> = hashed.unwrap_or_default().into_bytes().into();
+        *made = Some((scheme, Arc::clone(&stored)));
+        stored
     }
 }
 
@@ -410,10 +422,14 @@ impl Waiting {
     /// Works for one turn; `None` if work is left.
     fn turn(&mut self, settings: &HashSettings) -> Option<Ended> {
         let began = Instant::now();
+        let tools = Tools {
+            settings,
+            scheme: self.task.scheme,
+        };
         loop {
             let ended = match &mut self.task.work {
-                Work::Verify(job) => verify(job, &mut self.done, settings),
-                Work::Hash { writes, .. } => hash(writes, &mut self.done, settings),
+                Work::Verify(job) => verify(job, &mut self.done, &tools),
+                Work::Hash { writes, .. } => hash(writes, &mut self.done, &tools),
             };
             if ended.is_some() || began.elapsed() >= TURN {
                 return ended;
@@ -422,10 +438,17 @@ impl Waiting {
     }
 }
 
+/// Means of one turn.
+struct Tools<'s> {
+    settings: &'s HashSettings,
+    scheme: Scheme,
+}
+
 /// Verifies the next stored value; returns the end if it matches, or was the last one.
-fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
+fn verify(job: &PasswordJob, done: &mut usize, tools: &Tools<'_>) -> Option<Ended> {
+    let settings = tools.settings;
     if let CheckPurpose::Refused(_) = job.purpose {
-        settings.verify_in_vain(&job.given);
+        settings.verify_in_vain(tools.scheme, &job.given);
         return Some(Ended::Done { right: None });
     }
     let at = *done;
@@ -445,7 +468,8 @@ fn verify(job: &PasswordJob, done: &mut usize, settings: &HashSettings) -> Optio
 
 /// Compares a write with former passwords, or hashes its next password; returns the end if there is
 /// none.
-fn hash(writes: &mut RequestWrites, done: &mut usize, settings: &HashSettings) -> Option<Ended> {
+fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Option<Ended> {
+    let settings = tools.settings;
     for write in writes.all_mut() {
         let former = write.options.as_mut().and_then(|it| it.former.take());
         if let Some(former) = former {
@@ -460,7 +484,7 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, settings: &HashSettings) -
         if password::is_hashed(value) {
             continue;
         }
-        return match password::hash(settings.scheme, value) {
+        return match password::hash(tools.scheme, value) {
             Ok(hashed) => {
                 *value = hashed.into_bytes();
                 None

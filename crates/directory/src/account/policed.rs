@@ -160,13 +160,16 @@ impl<'c> Case<'c> {
     /// reason helps the user, but also reveals to an attacker that the account exists and how many
     /// guesses are left.
     fn refuse_locked(&self) -> Judgement {
-        let told = self.bind_state.tells_locks;
+        let told = self.bind_state.passwords.tell_locked;
         refuse(told.then_some(PasswordPolicyError::AccountLocked))
     }
 
     /// Whether this wrong password was counted before. A program that keeps using an old password
     /// learns nothing by it, and must not lock its user out.
     fn is_repeated(&self, guess: Tag) -> bool {
+        if self.bind_state.passwords.count_repeated {
+            return false;
+        }
         let now_ms = self.bind_state.now_us / 1_000;
         let known = self.bind_state.wrong.contains(guess, now_ms);
         self.bind_state.wrong.insert(guess, now_ms);

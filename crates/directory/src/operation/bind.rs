@@ -239,7 +239,7 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
 #[cold]
 pub(super) fn refused(bind_state: &BindState<'_>, password: &[u8], verdict: Verdict) -> Outcome {
     let verdict = Box::new(verdict);
-    match bind_state.scheme.cost() {
+    match bind_state.passwords.scheme.cost() {
         Cost::Fast => Outcome::Judged(verdict),
         Cost::Slow => Outcome::Check(PasswordJob {
             entry: 0,

@@ -64,7 +64,7 @@ pub(super) fn bind(
         }
         return plain(context, bind_state, given.credentials, given.asked);
     }
-    let offered = mechanisms(bind_state.peer, bind_state.scheme).join(", ");
+    let offered = mechanisms(bind_state.peer, bind_state.passwords.scheme).join(", ");
     let mechanism = given.mechanism;
     Stop::refuse(
         ResultCode::AUTH_METHOD_NOT_SUPPORTED,

@@ -35,7 +35,7 @@ pub(crate) fn entry_of(
     let catalog = context.catalog;
     if name.depth() == 0 {
         let csn = context.newest()?.to_csn();
-        let (peer, scheme) = (&call.session.peer, call.shared.scheme);
+        let (peer, scheme) = (&call.session.peer, catalog.passwords.scheme);
         let root = root_dse::root_dse(catalog, &csn, peer, scheme, call.tls);
         return Ok(Some(root));
     }

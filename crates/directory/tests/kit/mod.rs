@@ -8,6 +8,7 @@ pub mod groups;
 
 use directory::{Directory, Followed, InitOptions, Options, Peer};
 use local::{LocalCall, LocalClient, Watch};
+use policy::PasswordSettings;
 use policy::password::Scheme;
 use protocol::extended::EndTransactionRequest;
 use protocol::{
@@ -72,7 +73,10 @@ impl Answer {
 
 pub fn options() -> Options {
     Options {
-        password_scheme: Scheme::Ssha512,
+        passwords: PasswordSettings {
+            scheme: Scheme::Ssha512,
+            ..PasswordSettings::default()
+        },
         ..Options::default()
     }
 }

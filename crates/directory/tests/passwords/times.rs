@@ -3,6 +3,7 @@
 use super::{ADA, add_ada, set};
 use crate::kit::{ADMIN, Client, PASSWORD, options, success};
 use directory::Options;
+use policy::PasswordSettings;
 use policy::password::{Scheme, hash};
 use protocol::ChangeOperation::{Add, Replace};
 use protocol::control::{PasswordPolicyError, PasswordPolicyResponse};
@@ -22,7 +23,10 @@ fn world(options: &Options) -> Client {
 
 fn slow() -> Options {
     Options {
-        password_scheme: Scheme::Argon2id,
+        passwords: PasswordSettings {
+            scheme: Scheme::Argon2id,
+            ..PasswordSettings::default()
+        },
         ..options()
     }
 }
@@ -110,10 +114,8 @@ fn under_a_fast_scheme_nobody_waits() {
 
 #[test]
 fn locks_are_told_where_a_setting_says_so() {
-    let telling = Options {
-        tell_locked: true,
-        ..slow()
-    };
+    let mut telling = slow();
+    telling.passwords.tell_locked = true;
     let mut admin = world(&telling);
     lock(&mut admin);
     let asked = [OwnedControl::new(oid::PASSWORD_POLICY, false)];

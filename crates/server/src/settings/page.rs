@@ -28,7 +28,11 @@ pub fn tables() -> String {
             let _ = match section.repeats {
                 Some(_) => writeln!(text, "| `{name}` | {default} |"),
                 None => {
-                    let (accepted, holds) = (setting.accepted(), setting.reload.word());
+                    let accepted = setting.accepted();
+                    let holds = match section.shares(setting) {
+                        true => format!("{}, shared", setting.reload.word()),
+                        false => setting.reload.word().to_owned(),
+                    };
                     let about = setting.about.concat();
                     writeln!(
                         text,

@@ -6,7 +6,9 @@
 //! `docs/reference/settings.md` equal to it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use directory::Patience;
 use policy::{LimitSettings, Limits, Scheme};
 use serde::{Deserialize, Serialize};
 
@@ -270,5 +272,20 @@ section! {
         /// connection keeps to one of them. 1 where nodes are near each other, 2 to 4 where a round
         /// trip takes long.
         lanes: u32 = 1, "lanes" in [1..=4], Restart;
+
+        /// How long a write waits for etcd before it is answered with unavailable (52), which says
+        /// that it changed nothing.
+        write_timeout_s: u32 = seconds(Patience::default().write),
+            "seconds" in [1..=3_600], Restart;
+
+        /// How long a write waits whose fate is unknown, because etcd may have it. Then its
+        /// connection ends with a notice that says so. At least write_timeout_s.
+        undecided_timeout_s: u32 = seconds(Patience::default().undecided),
+            "seconds" in [1..=3_600], Restart;
     }
+}
+
+/// A time as the file has it.
+fn seconds(time: Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
 }

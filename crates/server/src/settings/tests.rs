@@ -39,6 +39,7 @@ fn the_sample_says_the_defaults_and_nothing_else() {
     let files = config.tls.take().unwrap();
     config.settings.tls = Default::default();
     let program = config.settings.cluster.etcd_program.take();
+    config.shared_in_file.clear();
     assert_eq!(program.as_deref(), Some(Path::new("/usr/local/bin/etcd")));
     assert_eq!(files.certificate, Path::new("/node/server.pem"));
     assert_eq!(format!("{config:?}"), plain);
@@ -88,6 +89,16 @@ fn numbers_beyond_their_range_are_refused_where_they_stand() {
         "[dynamic_entries]\nttl_min_s = 7\nttl_max_s = 6\n",
         "/node/pando.toml:1: dynamic_entries: expected 1 <= ttl_min_s <= ttl_default_s <= \
          ttl_max_s <= 31557600",
+    );
+    refused(
+        "[cluster]\nwrite_timeout_s = 3601\n",
+        "/node/pando.toml:2: cluster.write_timeout_s: expected a whole number from 1 to 3600, got \
+         3601",
+    );
+    refused(
+        "[cluster]\nundecided_timeout_s = 9\n",
+        "/node/pando.toml:2: cluster.undecided_timeout_s: expected write_timeout_s <= \
+         undecided_timeout_s, got 10 and 9",
     );
 }
 

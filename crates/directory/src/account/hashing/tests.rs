@@ -32,11 +32,10 @@ impl World {
         let tag = verified.tag(0, b"", b"");
         let schema = schema::Schema::standard();
         let settings = HashSettings {
-            scheme: Scheme::Ssha,
             verified,
             clock: Arc::new(SystemClock),
             password_type: schema.describe("userPassword").unwrap().type_id,
-            in_vain: OnceLock::new(),
+            in_vain: Mutex::default(),
         };
         let (sender, completions) = channel();
         World {
@@ -68,6 +67,7 @@ impl World {
             session,
             id: 1,
             mailbox: Arc::clone(&self.mailbox),
+            scheme: Scheme::Ssha,
             work: Work::Verify(PasswordJob {
                 entry: 1,
                 stored: vec![b"one".to_vec(), b"two".to_vec()],
@@ -89,6 +89,7 @@ impl World {
             session,
             id: 1,
             mailbox: Arc::clone(&self.mailbox),
+            scheme: Scheme::Ssha,
             work: Work::Hash {
                 writes: Box::new(writes),
                 kind: ResultKind::Modify,

@@ -181,6 +181,7 @@ impl Chaos {
             number: u64::MAX,
             lane: 0,
             payload,
+            until: std::time::Instant::now(),
         };
         self.lock().accept(number, bundle);
     }

@@ -14,6 +14,7 @@ use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
 use crate::orderer::Orderer;
+use crate::patience::Patience;
 use crate::reclaiming::Sizes;
 use crate::writer::Queues;
 use arc_swap::ArcSwap;
@@ -23,7 +24,7 @@ use state::execute::Done;
 use state::lanes::Lanes;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{SliceLimits, Snapshot, Store};
 use tempfile::TempDir;
 
@@ -160,7 +161,7 @@ impl Member {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&clock),
-            patience: Duration::ZERO,
+            patience: Patience::default(),
             submitted: None,
         });
         let orderers = orderers.collect();
@@ -170,6 +171,7 @@ impl Member {
             in_flight: Arc::clone(&in_flight),
             clients,
             arrivals: Arc::default(),
+            undecided_after: Patience::default().undecided,
         };
         let mut follower = Follower::new(executor, shared);
         follower.begin();
@@ -205,7 +207,7 @@ impl Member {
         let halted = self.halted().is_some();
         for orderer in &mut self.orderers {
             if halted || self.log.is_free(orderer.lane) {
-                orderer.turn();
+                orderer.turn(Instant::now());
             }
         }
     }
