@@ -78,9 +78,12 @@ pub enum LimitSubject<N = Name> {
     Group(N),
 }
 
+/// Makes a subject of a name as spelled.
+type MakeSubject = fn(String) -> LimitSubject<String>;
+
 impl LimitSubject<String> {
-    /// Names of the kinds of subjects in settings, and what makes a subject of a name.
-    pub const KINDS: [(&str, fn(String) -> LimitSubject<String>); 3] = [
+    /// Names of the kinds of subjects in settings, each with the function that makes a subject.
+    pub const KINDS: [(&str, MakeSubject); 3] = [
         ("entry", LimitSubject::Entry),
         ("subtree", LimitSubject::Subtree),
         ("group", LimitSubject::Group),

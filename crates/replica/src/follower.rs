@@ -6,8 +6,9 @@ use crate::clients::{Clients, Submission, for_all};
 use crate::commit_log::{CommitLog, LogEvent, LogFailure, Standing};
 use crate::executor::{Executor, Fate, Settled};
 use crate::in_flight::InFlight;
-use crate::orderer::unavailable;
-use crate::writer::Queues;
+use crate::orderer::{Orderer, unavailable};
+use crate::patience::Patience;
+use crate::writer::{Queue, Queues};
 use state::stop::Failure;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,8 +31,26 @@ pub(crate) struct Following<C: Clients> {
     pub in_flight: Arc<InFlight<C::Ticket>>,
     pub clients: Arc<C>,
     pub arrivals: Arc<Arrivals>,
-    /// Time after which the client of a write that was handed over hears that its fate is unknown.
-    pub undecided_after: Duration,
+    pub patience: Patience,
+}
+
+impl<C: Clients> Following<C> {
+    /// An orderer for each lane, for the node of this executor.
+    pub fn orderers(&self, executor: &Executor) -> Vec<Orderer<C>> {
+        let of_lane = |(lane, queue): (u8, &Arc<Queue<C::Ticket>>)| Orderer {
+            lane,
+            queue: Arc::clone(queue),
+            log: Arc::clone(&self.log),
+            in_flight: Arc::clone(&self.in_flight),
+            clients: Arc::clone(&self.clients),
+            store: executor.parts.store.clone(),
+            catalog: Arc::clone(&executor.parts.catalog),
+            clock: Arc::clone(&executor.parts.clock),
+            patience: self.patience,
+            submitted: None,
+        };
+        (0..).zip(self.queues.all()).map(of_lane).collect()
+    }
 }
 
 /// The executor with the log that it follows.
@@ -60,7 +79,7 @@ impl<C: Clients> Follower<C> {
             in_flight,
             clients,
             arrivals,
-            undecided_after,
+            patience,
         } = shared;
         Follower {
             executor,
@@ -69,7 +88,7 @@ impl<C: Clients> Follower<C> {
             in_flight,
             clients,
             arrivals,
-            undecided_after,
+            undecided_after: patience.undecided,
             events: VecDeque::new(),
             stuck: false,
             reported: None,

@@ -12,7 +12,6 @@ use crate::follower::{Follower, Following};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
-use crate::orderer::Orderer;
 use crate::patience::Patience;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
@@ -400,30 +399,15 @@ impl Cluster {
             in_flight,
             patience,
         } = shared;
-        let clients = Arc::new(clients);
-        let orderers: Vec<_> = (0..)
-            .zip(queues.all())
-            .map(|(lane, queue)| Orderer {
-                lane,
-                queue: Arc::clone(queue),
-                log: Arc::clone(&self.log),
-                in_flight: Arc::clone(&in_flight),
-                clients: Arc::clone(&clients),
-                store: executor.parts.store.clone(),
-                catalog: Arc::clone(&executor.parts.catalog),
-                clock: Arc::clone(&executor.parts.clock),
-                patience,
-                submitted: None,
-            })
-            .collect();
         let shared = Following {
             log: Arc::clone(&self.log),
             queues: queues.clone(),
             in_flight: Arc::clone(&in_flight),
-            clients,
+            clients: Arc::new(clients),
             arrivals: Arc::clone(&self.arrivals),
-            undecided_after: patience.undecided,
+            patience,
         };
+        let orderers = shared.orderers(&executor);
         let woken = move || in_flight.lane_is_free();
         self.log.on_free(Arc::new(woken));
         let follower = Follower::new(executor, shared);

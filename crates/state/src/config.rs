@@ -83,38 +83,20 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let secrets = load_secrets(snapshot, &schema, &config)?;
     let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
     let shared = settings::load(snapshot, &schema)?;
+    let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
         // Lenders of collective attributes are subentries. A directory without subentries is not
         // searched for lenders: without an index on objectClass this would read every entry.
         has_collective: has_subentries && may_have_class(snapshot, &indexes, COLLECTIVE_CLASS)?,
-        shown_memberships: shown_memberships(
-            &schema,
-            &computed,
-            &config_texts(snapshot, &schema, &config, "pandoShownMembership")?,
-        )?,
-        deleted_members: deleted_members(&config_texts(
-            snapshot,
-            &schema,
-            &config,
-            "pandoDeletedMember",
-        )?)?,
-        superior_referrals: superior_referrals(config_texts(
-            snapshot,
-            &schema,
-            &config,
-            "pandoSuperiorReferral",
-        )?)?,
+        shown_memberships: shown_memberships(&schema, &computed, &texts("pandoShownMembership")?)?,
+        deleted_members: deleted_members(&texts("pandoDeletedMember")?)?,
+        superior_referrals: superior_referrals(texts("pandoSuperiorReferral")?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
         access,
-        requires_authentication: requires_authentication(&config_texts(
-            snapshot,
-            &schema,
-            &config,
-            "pandoRequireAuthentication",
-        )?),
+        requires_authentication: requires_authentication(&texts("pandoRequireAuthentication")?),
         shares_settings: shared.is_some(),
         passwords: shared.as_ref().map(|it| it.passwords).unwrap_or_default(),
         limits: shared.map(|it| it.limits).unwrap_or_default(),

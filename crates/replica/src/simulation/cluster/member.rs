@@ -151,28 +151,15 @@ impl Member {
                 between: slice,
             },
         });
-        let clients = Arc::new(heard.clone());
-        let orderers = (0..).zip(queues.all()).map(|(lane, queue)| Orderer {
-            lane,
-            queue: Arc::clone(queue),
-            log: Arc::clone(&log),
-            in_flight: Arc::clone(&in_flight),
-            clients: Arc::clone(&clients),
-            store: store.clone(),
-            catalog: Arc::clone(&catalog),
-            clock: Arc::clone(&clock),
-            patience: Patience::default(),
-            submitted: None,
-        });
-        let orderers = orderers.collect();
         let shared = Following {
             log: Arc::clone(&log),
             queues: queues.clone(),
             in_flight: Arc::clone(&in_flight),
-            clients,
+            clients: Arc::new(heard.clone()),
             arrivals: Arc::default(),
-            undecided_after: Patience::default().undecided,
+            patience: Patience::default(),
         };
+        let orderers = shared.orderers(&executor);
         let mut follower = Follower::new(executor, shared);
         follower.begin();
         Member {
