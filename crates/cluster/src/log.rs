@@ -349,10 +349,6 @@ impl CommitLog for EtcdLog {
         lock(&self.shared.members).agreed_level()
     }
 
-    fn abandon(&self, failure: LogFailure) {
-        self.shared.fail(failure);
-    }
-
     fn health(&self) -> LogHealth {
         self.shared.health()
     }

@@ -166,8 +166,8 @@ pub trait CommitLog: Send + Sync {
     /// Whether another node is known to have executed the log up to this place or beyond.
     fn is_executed_elsewhere(&self, place: u64) -> bool;
 
-    /// Ends following for a reason of this node's own: [`next`](CommitLog::next) fails with it from
-    /// now on.
+    /// Ends following for good, because this node cannot execute the next record:
+    /// [`next`](CommitLog::next) fails with this from now on.
     fn give_up(&self, failure: LogFailure);
 
     /// Whether this node is the one that removes expired entries and what deletes left behind.
@@ -177,10 +177,6 @@ pub trait CommitLog: Send + Sync {
     /// The format level that the cluster is to have, which every node's program executes; `None`
     /// before it was read. The steward raises that of the databases, by a write.
     fn agreed_level(&self) -> Option<u32>;
-
-    /// Notes that this node cannot execute the next record, for good: each later call of
-    /// [`next`](CommitLog::next) fails with this.
-    fn abandon(&self, failure: LogFailure);
 
     /// State of the connection.
     fn health(&self) -> LogHealth;

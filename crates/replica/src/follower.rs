@@ -177,10 +177,7 @@ impl<C: Clients> Follower<C> {
                     settled.into_iter().for_each(|it| self.settle(it));
                 }
                 Err(Failure::Level(unknown)) => {
-                    let failure = LogFailure::Level(unknown);
-                    self.events.clear();
-                    self.log.abandon(failure.clone());
-                    return self.halt(&failure);
+                    return self.give_up_log(LogFailure::Level(unknown));
                 }
                 Err(failure) => return self.stop_at(&failure),
             }
@@ -197,11 +194,8 @@ impl<C: Clients> Follower<C> {
         });
         // What no node can execute is not this node's damage.
         if failure.is_damage() && next.is_some_and(|it| self.log.is_executed_elsewhere(it)) {
-            let failure = LogFailure::Damaged(failure.to_string());
-            self.log.give_up(failure.clone());
-            self.events.clear();
             self.stuck = false;
-            return self.halt(&failure);
+            return self.give_up_log(LogFailure::Damaged(failure.to_string()));
         }
         if !is_again {
             tracing::error!(
@@ -210,6 +204,13 @@ impl<C: Clients> Follower<C> {
                  and reads show the state before it"
             );
         }
+    }
+
+    /// Ends following, because the next record can never be executed here.
+    fn give_up_log(&mut self, failure: LogFailure) {
+        self.events.clear();
+        self.log.give_up(failure.clone());
+        self.halt(&failure);
     }
 
     /// Tells readers how far this node is.

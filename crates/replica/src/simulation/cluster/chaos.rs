@@ -49,7 +49,7 @@ struct State {
     /// The format level that the cluster is to have.
     level: u32,
     /// Why nodes cannot execute their next record.
-    abandoned: BTreeMap<usize, LogFailure>,
+    given_up: BTreeMap<usize, LogFailure>,
 }
 
 /// One node's connection.
@@ -80,7 +80,7 @@ impl Chaos {
             floor: 0,
             digests: BTreeMap::new(),
             level: level::LOWEST,
-            abandoned: BTreeMap::new(),
+            given_up: BTreeMap::new(),
         })))
     }
 
@@ -97,7 +97,7 @@ impl Chaos {
             }
         }
         state.refused.remove(&number);
-        state.abandoned.remove(&number);
+        state.given_up.remove(&number);
         state.epochs[number] += 1;
         state.delivered[number] = from;
         let epoch = state.epochs[number];
@@ -283,7 +283,7 @@ impl CommitLog for Connection {
 
     fn next(&self, _: Duration) -> Result<Vec<LogEvent>, LogFailure> {
         let mut state = self.chaos.lock();
-        if let Some(failure) = state.abandoned.get(&self.number) {
+        if let Some(failure) = state.given_up.get(&self.number) {
             return Err(failure.clone());
         }
         if state.delivered[self.number] < state.floor {
@@ -346,7 +346,7 @@ impl CommitLog for Connection {
     }
 
     fn give_up(&self, failure: LogFailure) {
-        panic!("no database is damaged here: {failure}");
+        self.chaos.lock().given_up.insert(self.number, failure);
     }
 
     fn is_steward(&self) -> bool {
@@ -356,10 +356,6 @@ impl CommitLog for Connection {
 
     fn agreed_level(&self) -> Option<u32> {
         Some(self.chaos.lock().level)
-    }
-
-    fn abandon(&self, failure: LogFailure) {
-        self.chaos.lock().abandoned.insert(self.number, failure);
     }
 
     fn health(&self) -> LogHealth {
