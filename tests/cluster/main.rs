@@ -24,6 +24,7 @@ mod rejoining;
 mod settings;
 mod soak;
 mod twins;
+mod volatile;
 mod voters;
 mod wanderers;
 mod writers;

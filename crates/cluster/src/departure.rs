@@ -54,6 +54,7 @@ impl Departures<'_> {
             ))
         })?;
         self.require_silence(found)?;
+        require_durable(&view, node)?;
         self.require_quorum(&view, node, consent)?;
         self.log.remove(node).map_err(Trouble::of)
     }
@@ -74,6 +75,7 @@ impl Departures<'_> {
                         .to_owned(),
                 ));
             }
+            require_durable(&view, own)?;
             self.require_quorum(&view, own, consent)?;
             self.log.remove(own).map_err(Trouble::of)?;
         }
@@ -141,6 +143,18 @@ impl Departures<'_> {
              start the other nodes or remove dead ones first, or add --lose-quorum",
             left.answering, left.voters
         )))
+    }
+}
+
+/// Refuses a departure after which all nodes would have their data in memory.
+fn require_durable(view: &ClusterView, node: NodeId) -> Result<(), Trouble> {
+    let mut staying = view.present().into_iter().filter(|it| it.id != node);
+    match staying.any(|it| !it.about.volatile) {
+        true => Ok(()),
+        false => Err(Trouble::Refused(format!(
+            "without node {node}, no node would keep the directory on a disk: take cluster.volatile \
+             out of pando.toml of another one first, and serve it anew"
+        ))),
     }
 }
 

@@ -82,11 +82,32 @@ pub fn fill(dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble>
     fill_up_to(0, dir, from, watch)
 }
 
+/// Like [`fill_up_to`], into another folder than that of the node's data.
+///
+/// # Errors
+/// The errors of [`fill`].
+pub fn fill_into(data: &Path, dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
+    fetch(dir, from, Wanted { data, place: 0 }, watch)
+}
+
 /// Like [`fill`], with a copy that has all records up to a place of the log.
 ///
 /// # Errors
 /// The errors of [`fill`].
 pub fn fill_up_to(place: u64, dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
+    let data = &dir.join(DATA);
+    fetch(dir, from, Wanted { data, place }, watch)
+}
+
+/// A copy that is wanted.
+struct Wanted<'w> {
+    /// The data folder.
+    data: &'w Path,
+    /// Place of the log up to which the copy must have all records.
+    place: u64,
+}
+
+fn fetch(dir: &Path, from: &Address, wanted: Wanted<'_>, watch: &Watch) -> Result<Offer, Trouble> {
     let identity = Identity::load(dir)?.ok_or_else(|| {
         Trouble::Refused(format!(
             "{}: expected a node that has joined",
@@ -105,9 +126,9 @@ pub fn fill_up_to(place: u64, dir: &Path, from: &Address, watch: &Watch) -> Resu
     let clients: Vec<PeerClient> = clients.collect::<Result<_, _>>()?;
     let source = Source {
         peers: &clients,
-        place,
+        place: wanted.place,
     };
-    runtime()?.block_on(snapshot::fetch(source, &dir.join(DATA), watch))
+    runtime()?.block_on(snapshot::fetch(source, wanted.data, watch))
 }
 
 /// The identity of a joining that was interrupted; `None` if the folder is free for a new one.

@@ -31,6 +31,7 @@ pub mod snapshot;
 pub mod token;
 mod trouble;
 pub mod upgrade;
+pub mod volatile;
 pub mod voting;
 
 pub use trouble::Trouble;

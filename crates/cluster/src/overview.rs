@@ -227,6 +227,7 @@ mod tests {
             digest: digest.to_owned(),
             record_time_us: 1_000_000 - u64::from(number),
             clock_us: 0,
+            volatile: false,
             trouble: None,
             members: Vec::new(),
             log: LogStatus::default(),

@@ -10,9 +10,9 @@ use crate::address::Address;
 use crate::command::now;
 use crate::identity::{Identity, Rejoins};
 use crate::trouble::Trouble;
+use crate::volatile::{is_in_memory, remove};
 use replica::commit_log::LogFailure;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Seconds between two copies at least.
@@ -65,7 +65,24 @@ pub fn note(identity: &Identity, failure: &LogFailure) -> bool {
 
 /// Whether the former state of the node in a folder is put aside, so that `data` may be missing.
 pub fn is_under_way(dir: &Path) -> bool {
-    dir.join(BEFORE).exists()
+    fs::symlink_metadata(dir.join(BEFORE)).is_ok()
+}
+
+/// Notes that this start fetches a copy if the node's data are in memory, and are not to be any
+/// longer: `memory` is the folder where they are to be. Returns whether that was noted.
+///
+/// # Errors
+/// `cluster.json` cannot be written.
+pub fn note_return_to_disk(
+    dir: &Path,
+    identity: &Identity,
+    memory: Option<PathBuf>,
+) -> Result<bool, Trouble> {
+    if memory.is_some() || !is_in_memory(dir) {
+        return Ok(false);
+    }
+    identity.note(|membership| membership.rejoins = Some(Rejoins::Trimmed { floor: 0 }))?;
+    Ok(true)
 }
 
 /// Puts the former state aside if a copy is to be fetched; `None` if none is.
@@ -128,13 +145,6 @@ impl Copying {
 
 fn rename(from: &Path, to: &Path) -> Result<(), Trouble> {
     fs::rename(from, to).map_err(Trouble::file(from))
-}
-
-fn remove(folder: &Path) -> Result<(), Trouble> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(Trouble::file(folder)),
-    }
 }
 
 #[cfg(test)]

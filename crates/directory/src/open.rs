@@ -67,6 +67,7 @@ impl Directory {
             reclaim_sizes: options.reclaim_sizes,
             log: log_of(&opened, options)?,
             patience: options.patience,
+            is_volatile: options.is_volatile,
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;

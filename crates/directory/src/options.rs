@@ -55,6 +55,8 @@ pub struct Options {
     pub leaves_cluster: bool,
     /// How long clients wait for that log.
     pub patience: Patience,
+    /// Whether the database ends with the process: in a cluster, with data in memory.
+    pub is_volatile: bool,
     /// Bounds of execution. Tests make them smaller, to look beyond them with few entries.
     #[doc(hidden)]
     pub bounds: Bounds,
@@ -86,6 +88,7 @@ impl Default for Options {
             scrub: None,
             connect: None,
             patience: Patience::default(),
+            is_volatile: false,
             leaves_cluster: false,
             bounds: Bounds::default(),
             reclaim_sizes: ReclaimSizes::default(),

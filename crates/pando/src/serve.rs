@@ -5,7 +5,7 @@ use crate::cluster::{Ending, Joined, Serving};
 use crate::node_folder::{data_folder, socket_path};
 use crate::report::{Problem, note};
 use ::cluster::identity::Identity;
-use ::cluster::rejoin;
+use ::cluster::{rejoin, volatile};
 use directory::Directory;
 use protocol::counted;
 use server::{Config, Overrides, Server, StartError};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Serves until a signal.
 pub fn serve(it: &Serve) -> Result<(), Problem> {
-    if !rejoin::is_under_way(&it.dir) {
+    if !rejoin::is_under_way(&it.dir) && !volatile::is_in_memory(&it.dir) {
         data_folder(&it.dir)?;
     }
     let overrides = Overrides {
@@ -86,15 +86,16 @@ impl Served {
 /// Starts a node's server, with the owner's socket besides the configured listeners.
 pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     let mut config = Config::load(dir, overrides).map_err(Problem::usage)?;
-    if Identity::folder_of(dir).exists() {
-        config = config.in_cluster().map_err(Problem::usage)?;
+    config = match Identity::folder_of(dir).exists() {
+        true => config.in_cluster(),
+        false => config.alone(),
     }
+    .map_err(Problem::usage)?;
     config.owner_socket = socket_path(dir);
     config.heed_signals = true;
     server::logging::start(&config.settings.log);
     let mut options = config.directory_options();
-    let program = config.etcd_program();
-    let joined = Joined::load(dir, program.as_deref())?;
+    let joined = Joined::load(dir, &config)?;
     options.connect = joined.as_ref().map(|it| it.connect(config.lanes()));
     close_data(&config.data_folder());
     let directory = Directory::open(&config.data_folder(), &options);

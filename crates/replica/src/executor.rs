@@ -72,6 +72,8 @@ pub(crate) struct Parts {
     pub observer: Arc<dyn Observer>,
     pub reclaim_sizes: ReclaimSizes,
     pub index_slices: IndexSlices,
+    /// Whether the database ends with the process.
+    pub is_volatile: bool,
 }
 
 /// How the writes that a node makes itself get their place in the order.
@@ -128,7 +130,10 @@ pub(crate) struct Executed {
 impl Executor {
     pub fn new(parts: Parts) -> Executor {
         Executor {
-            journal: Journal::on(&parts.store, Arc::clone(&parts.disk)),
+            journal: match parts.is_volatile {
+                true => Journal::volatile(&parts.store),
+                false => Journal::on(&parts.store, Arc::clone(&parts.disk)),
+            },
             encoded: Vec::new(),
             expiry: Schedule::default(),
             reclaiming: Reclaiming::new(parts.reclaim_sizes),

@@ -19,6 +19,7 @@ use crate::steward::Steward;
 use crate::writer::{Attempts, Queue, Queues, Writer};
 use crate::{failure, leftovers, recover};
 use arc_swap::ArcSwap;
+use protocol::ResultCode;
 use state::bounds::Bounds;
 use state::catalog::Catalog;
 use state::config;
@@ -47,6 +48,8 @@ pub struct Options {
     pub log: Option<Arc<dyn CommitLog>>,
     /// How long clients wait for that log.
     pub patience: Patience,
+    /// Whether the database ends with the process: in a cluster, with data in memory.
+    pub is_volatile: bool,
 }
 
 /// The database of a data folder, recovered, before the threads of the node run.
@@ -67,6 +70,8 @@ pub struct Replica<T> {
     writer: Writer<T>,
     compaction: Arc<Compaction>,
     scrubber: Scrubber,
+    /// Whether the database ends with the process.
+    is_volatile: bool,
     /// The log of the node's cluster, and its readers; `None` on a node alone.
     cluster: Option<Cluster>,
 }
@@ -195,6 +200,7 @@ impl Opened {
             observer,
             reclaim_sizes: options.reclaim_sizes,
             index_slices: IndexSlices::default(),
+            is_volatile: options.is_volatile,
         });
         let cluster = options.log.map(|log| Cluster {
             log,
@@ -221,6 +227,7 @@ impl Opened {
             writer,
             compaction,
             scrubber,
+            is_volatile: options.is_volatile,
             cluster,
         })
     }
@@ -287,8 +294,15 @@ impl<T: Send + 'static> Replica<T> {
     /// Begins to compact the database while it is served.
     ///
     /// # Errors
-    /// A compaction is under way, or there is no room for the copy.
+    /// A compaction is under way, there is no room for the copy, or the data are in memory.
     pub fn compact(&self) -> Result<(), Refusal> {
+        if self.is_volatile {
+            return Err(Refusal::new(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "the data of this node are in memory, without the log that a compaction needs: \
+                 serve the node anew, which fetches a compact copy",
+            ));
+        }
         compact::online::ask(&self.store, &self.compaction)?;
         self.writer.call();
         Ok(())

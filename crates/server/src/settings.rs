@@ -77,6 +77,8 @@ pub struct Config {
     pub in_cluster: bool,
     /// An error for each shared setting of the file, which it is in a cluster.
     shared_in_file: Vec<SettingsError>,
+    /// The error that a setting is for a node alone, which is for nodes of a cluster.
+    wants_cluster: Option<SettingsError>,
     /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
     /// does not.
     pub heed_signals: bool,
@@ -204,6 +206,12 @@ impl Config {
             patience,
             in_cluster: false,
             shared_in_file: shared::errors(&place, TABLE),
+            wants_cluster: settings.cluster.volatile.then(|| {
+                let name = "cluster.volatile";
+                let message = "expected a node of a cluster, whose other nodes keep the \
+                               directory on their disks; got a node alone";
+                place.error(place.span(name), name, message)
+            }),
             heed_signals: false,
             settings,
         })
@@ -237,6 +245,7 @@ impl Config {
             memory_bytes_max: bytes(connections.memory_mib_max),
             memory_each_bytes_max: bytes(connections.memory_each_mib_max),
             patience: self.patience,
+            is_volatile: self.settings.cluster.volatile,
             ..directory::Options::default()
         }
     }
@@ -257,6 +266,13 @@ impl Config {
     /// Number of lanes to the log of the node's cluster.
     pub fn lanes(&self) -> u8 {
         u8::try_from(self.settings.cluster.lanes).unwrap_or(1)
+    }
+
+    /// The folder in memory for the data; `None` if they are on a disk.
+    pub fn volatile_folder(&self) -> Option<PathBuf> {
+        let given = &self.settings.cluster;
+        let folder = self.folder.join(&given.volatile_folder);
+        given.volatile.then_some(folder)
     }
 
     /// Where the node keeps its data.
@@ -446,6 +462,11 @@ fn time_to_live(place: &Place<'_>, settings: &Settings) -> Result<TimeToLive, Se
 
 fn patience(place: &Place<'_>, settings: &Settings) -> Result<Patience, SettingsError> {
     let given = &settings.cluster;
+    if given.volatile && settings.changes.keep_mib > 0 {
+        let name = "changes.keep_mib";
+        let message = "expected 0 with cluster.volatile, which keeps nothing over a stop";
+        return Err(place.error(place.span(name), name, message));
+    }
     if given.write_timeout_s > given.undecided_timeout_s {
         let name = match place.span("cluster.write_timeout_s") {
             Some(_) => "cluster.write_timeout_s",

@@ -68,6 +68,8 @@ pub struct Journal {
     store: Store,
     disk: Arc<dyn Disk>,
     marks: Marks,
+    /// Whether there is no log: the database ends with the process.
+    is_volatile: bool,
 }
 
 /// Numbers of the caller's that tell how far a state has got, ascending.
@@ -128,7 +130,16 @@ impl Journal {
             store: store.clone(),
             disk,
             marks: Marks::default(),
+            is_volatile: false,
         }
+    }
+
+    /// Returns a journal of a database that nobody needs after the end of the process: commits do
+    /// not sync, and there are neither records nor checkpoints.
+    pub fn volatile(store: &Store) -> Journal {
+        let mut journal = Journal::new(store);
+        journal.is_volatile = true;
+        journal
     }
 
     /// Begins the log unless it is open: makes the segment folder and the first checkpoint. `id` is
@@ -138,6 +149,10 @@ impl Journal {
     /// [`Error::Full`]; [`Error::Halted`] after a failure that only a restart can mend.
     pub fn begin(&mut self, id: [u8; 16]) -> Result<(), Error> {
         self.store.shared.refuse_halted()?;
+        if self.is_volatile {
+            self.store.shared.set_durability(Durability::Logged);
+            return Ok(());
+        }
         if self.open.is_none() {
             self.open = Some(Open::begin(&self.store, id, &self.disk)?);
             self.marks.in_force = self.marks.committed;
@@ -173,6 +188,9 @@ impl Journal {
     /// # Errors
     /// [`Error::Full`], or the record cannot be written: nothing has been appended.
     pub fn relay(&mut self, content: &[u8]) -> Result<(), Error> {
+        if self.is_volatile {
+            return Ok(());
+        }
         let open = self.open.as_mut().ok_or_else(not_begun)?;
         if open.needs_reserve {
             file_system::require_reserve(self.store.folder(), content.len() as u64)?;

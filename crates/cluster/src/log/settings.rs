@@ -75,6 +75,8 @@ pub struct NodeAbout {
     pub format_max: u32,
     /// Version of its program.
     pub version: String,
+    /// Whether its data are in memory.
+    pub volatile: bool,
 }
 
 impl Default for NodeAbout {
@@ -87,6 +89,7 @@ impl Default for NodeAbout {
             format_min: level::LOWEST,
             format_max: level::highest(),
             version: String::new(),
+            volatile: false,
         }
     }
 }

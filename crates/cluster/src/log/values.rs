@@ -43,6 +43,7 @@ pub(super) struct Registration {
     format_min: u32,
     format_max: u32,
     version: String,
+    volatile: bool,
 }
 
 impl Registration {
@@ -55,6 +56,7 @@ impl Registration {
             format_min: about.format_min,
             format_max: about.format_max,
             version: about.version.clone(),
+            volatile: about.volatile,
             ..Registration::default()
         }
     }
@@ -68,6 +70,7 @@ impl Registration {
             format_min: self.format_min,
             format_max: self.format_max,
             version: self.version.clone(),
+            volatile: self.volatile,
         }
     }
 }

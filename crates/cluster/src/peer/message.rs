@@ -97,6 +97,9 @@ pub struct NodeStatus {
     pub clock_us: u64,
     /// Why the node takes no writes or follows no log; `None` if it does both.
     pub trouble: Option<String>,
+    /// Whether the node's data are in memory.
+    #[serde(default)]
+    pub volatile: bool,
     /// All nodes of the cluster that the node knows, itself included.
     pub members: Vec<Member>,
     /// The log and its etcd, as the node sees them.

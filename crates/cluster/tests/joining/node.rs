@@ -60,6 +60,7 @@ impl PeerNode for FileNode {
             digest: "00".to_owned(),
             record_time_us: 1,
             clock_us: 2,
+            volatile: false,
             trouble: None,
             members: vec![self.own.clone()],
             log: LogStatus::default(),

@@ -4,9 +4,11 @@ use super::folder::address;
 use crate::cli::ClusterJoin;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
+use ::cluster::Trouble;
 use ::cluster::address::Address;
 use ::cluster::identity::Identity;
 use ::cluster::join::{self, JoinOptions};
+use ::cluster::peer::Offer;
 use ::cluster::snapshot::Watch;
 use ::cluster::token::Token;
 use indicatif::HumanBytes;
@@ -48,6 +50,16 @@ pub fn enter(it: &ClusterJoin) -> Result<Identity, Problem> {
 
 /// Fetches a copy of the directory that has all records up to a place, and shows how far it is.
 pub fn fill(dir: &Path, from: &Address, place: u64) -> Result<(), Problem> {
+    show_fetching(|watch| join::fill_up_to(place, dir, from, watch))
+}
+
+/// Fetches a copy of the directory into another folder than that of the node's data, and shows how
+/// far it is.
+pub fn fill_into(data: &Path, dir: &Path, from: &Address) -> Result<(), Problem> {
+    show_fetching(|watch| join::fill_into(data, dir, from, watch))
+}
+
+fn show_fetching(fetch: impl FnOnce(&Watch) -> Result<Offer, Trouble>) -> Result<(), Problem> {
     let watch = Arc::new(Watch::default());
     let watched = Arc::clone(&watch);
     let look = move || {
@@ -62,7 +74,7 @@ pub fn fill(dir: &Path, from: &Address, place: u64) -> Result<(), Problem> {
     };
     let started = Instant::now();
     let progress = Progress::show("writing to the disk", Arc::new(look));
-    let filled = join::fill_up_to(place, dir, from, &watch);
+    let filled = fetch(&watch);
     drop(progress);
     filled.map_err(Problem::failed)?;
     note(format_args!(

@@ -13,11 +13,13 @@ use ::cluster::etcd::{
 use ::cluster::identity::{Etcd, Identity, ManagedEtcd};
 use ::cluster::log::{EtcdLog, EtcdLogSettings, LogTls, NodeAbout, found};
 use ::cluster::peer::Service;
+use ::cluster::volatile::{self, InMemory};
 use ::cluster::voting::Voting;
 use ::cluster::{recovery, rejoin};
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
 use replica::commit_log::{CommitLog, LogFailure};
 use replica::level;
+use server::Config;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -32,6 +34,8 @@ pub struct Joined {
     /// This node's member of etcd, which may not exist; `None` if an operator runs etcd.
     etcd: Option<OwnVoter>,
     log: Arc<OnceLock<Arc<EtcdLog>>>,
+    /// The folder of data in memory; `None` if they are on a disk.
+    memory: Option<InMemory>,
 }
 
 /// A served node's part in its cluster. Dropping it ends the service for other nodes, then etcd.
@@ -41,6 +45,8 @@ pub struct Serving {
     endings: Arc<Endings>,
     identity: Arc<Identity>,
     log: Arc<EtcdLog>,
+    /// No other process uses the data as long as this lives.
+    _memory: Option<InMemory>,
 }
 
 impl Serving {
@@ -62,9 +68,9 @@ impl Serving {
 
 impl Joined {
     /// Reads the identity of the node in `dir`, and starts its etcd if it has a member; `None` if
-    /// the node belongs to no cluster. `program` is the etcd of the settings.
-    pub fn load(dir: &Path, program: Option<&Path>) -> Result<Option<Joined>, Problem> {
-        let Some(identity) = Identity::load(dir).map_err(Problem::failed)? else {
+    /// the node belongs to no cluster.
+    pub fn load(dir: &Path, config: &Config) -> Result<Option<Joined>, Problem> {
+        let Some(mut identity) = Identity::load(dir).map_err(Problem::failed)? else {
             return Ok(None);
         };
         if identity.membership.left {
@@ -78,11 +84,23 @@ impl Joined {
         recovery::require_newest(&identity).map_err(Problem::failed)?;
         let now = Duration::from_micros(SystemClock.now_us());
         identity.renew(now).map_err(Problem::failed)?;
+        let returns = rejoin::note_return_to_disk(dir, &identity, config.volatile_folder());
+        if returns.map_err(Problem::failed)?
+            && let Some(noted) = Identity::load(dir).map_err(Problem::failed)?
+        {
+            identity = noted;
+        }
+        let memory = config.volatile_folder();
+        let memory = memory.map(|it| volatile::begin(dir, &identity, &it));
+        let memory = memory.transpose().map_err(Problem::failed)?;
+        let program = config.etcd_program();
         let etcd = match &identity.membership.etcd {
-            Etcd::Managed(etcd) => Some(own_etcd(dir, &identity, etcd, program)?),
+            Etcd::Managed(etcd) => Some(own_etcd(dir, &identity, etcd, program.as_deref())?),
             Etcd::External(_) => None,
         };
-        if let Some(copying) = rejoin::begin(dir, &identity).map_err(Problem::failed)? {
+        if let Some(memory) = &memory {
+            fill_memory(dir, &identity, memory)?;
+        } else if let Some(copying) = rejoin::begin(dir, &identity).map_err(Problem::failed)? {
             join::fill(dir, &copying.from, copying.place())?;
             copying.end().map_err(Problem::failed)?;
         }
@@ -90,6 +108,7 @@ impl Joined {
             identity: Arc::new(identity),
             etcd,
             log: Arc::default(),
+            memory,
         }))
     }
 
@@ -97,10 +116,12 @@ impl Joined {
     pub fn connect(&self, lanes: u8) -> Connect {
         let (identity, opened) = (Arc::clone(&self.identity), Arc::clone(&self.log));
         let own = self.etcd.as_ref().map(|it| it.member().clone());
+        let is_volatile = self.memory.is_some();
         Arc::new(move |reached| {
             let mut settings = settings(&identity, reached.place, own.as_ref())?;
             settings.lanes = lanes;
             settings.processes = begin_process(&identity).map_err(failure)?;
+            settings.about.volatile = is_volatile;
             if identity.membership.begins {
                 if let Some(member) = &own {
                     client::wait_until_ready(member, FOUNDING).map_err(failure)?;
@@ -134,6 +155,7 @@ impl Joined {
             log: Arc::clone(log),
             voting: Arc::clone(&voting),
             endings: Arc::clone(&endings),
+            is_volatile: self.memory.is_some(),
         });
         let service = Service::start(&self.identity, node).map_err(Problem::failed)?;
         Ok(Serving {
@@ -142,6 +164,7 @@ impl Joined {
             endings,
             identity: self.identity,
             log: Arc::clone(log),
+            _memory: self.memory,
         })
     }
 }
@@ -155,6 +178,15 @@ fn begin_process(identity: &Identity) -> Result<Vec<String>, Trouble> {
         names.clone_from(&membership.processes.names);
     })?;
     Ok(names)
+}
+
+/// Fetches the data of a node into memory.
+fn fill_memory(dir: &Path, identity: &Identity, memory: &InMemory) -> Result<(), Problem> {
+    let peer = identity.membership.peers.first().ok_or_else(|| {
+        Problem::failed("cluster.volatile: expected another node to copy from, got none")
+    })?;
+    join::fill_into(&memory.data(), dir, &peer.address)?;
+    memory.take_place().map_err(Problem::failed)
 }
 
 /// This node's member of etcd: started if it exists, or if the node is to begin the cluster.
@@ -241,6 +273,7 @@ fn settings(
         format_min: level::LOWEST,
         format_max: level::highest(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        volatile: false,
     };
     settings.from = place;
     Ok(settings)

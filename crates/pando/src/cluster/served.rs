@@ -28,6 +28,8 @@ pub struct ServedNode {
     pub voting: Arc<Voting>,
     /// Told when the node has left.
     pub endings: Arc<Endings>,
+    /// Whether its data are in memory.
+    pub is_volatile: bool,
 }
 
 impl ServedNode {
@@ -85,6 +87,7 @@ impl PeerNode for ServedNode {
             record_time_us: standing.time_us,
             clock_us: SystemClock.now_us(),
             trouble,
+            volatile: self.is_volatile,
             members: self.members(),
             log: self.log_status(&view, status.map(|it| it.level)),
         }

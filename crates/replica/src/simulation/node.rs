@@ -71,6 +71,7 @@ impl Node {
                 idle: SliceLimits::entries(around.index_slice),
                 between: SliceLimits::entries(around.index_slice),
             },
+            is_volatile: false,
         });
         Node {
             thread: Thread {

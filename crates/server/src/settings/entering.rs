@@ -45,6 +45,17 @@ impl Config {
         }
     }
 
+    /// Takes the settings for those of a node alone.
+    ///
+    /// # Errors
+    /// The file has a setting that only a node of a cluster can have.
+    pub fn alone(self) -> Result<Config, SettingsError> {
+        match self.wants_cluster {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
     /// The text of a file without its shared settings, whose lines are commented out.
     ///
     /// # Errors

@@ -282,6 +282,13 @@ section! {
         /// connection ends with a notice that says so. At least write_timeout_s.
         undecided_timeout_s: u32 = seconds(Patience::default().undecided),
             "seconds" in [1..=3_600], Restart;
+
+        /// Keep the data in memory alone: each start fetches a copy of another node's state. Refused
+        /// for the last node that keeps them on a disk.
+        volatile: bool = false, "`true` or `false`", Restart;
+
+        /// Where they are then: a folder of a file system in memory (tmpfs).
+        volatile_folder: PathBuf = PathBuf::from("/dev/shm"), "path", Restart;
     }
 }
 

@@ -123,7 +123,11 @@ fn node_line(overview: &Overview, it: &Seen, width: usize) -> String {
         0 => "0".to_owned(),
         records => format!("{records} ({:.1} s)", lag.us as f64 / 1e6),
     };
-    let state = status.trouble.as_deref().unwrap_or("serves");
+    let serves = match status.volatile {
+        true => "serves from memory",
+        false => "serves",
+    };
+    let state = status.trouble.as_deref().unwrap_or(serves);
     let equality = match overview.equality(status) {
         Equality::Different => Equality::Different.to_string().to_uppercase(),
         equality => equality.to_string(),

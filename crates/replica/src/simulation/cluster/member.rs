@@ -150,6 +150,7 @@ impl Member {
                 idle: slice,
                 between: slice,
             },
+            is_volatile: false,
         });
         let shared = Following {
             log: Arc::clone(&log),

@@ -69,6 +69,7 @@ impl GoldenNode {
             store: store.clone(),
             catalog: Arc::clone(&catalog),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            is_volatile: false,
             own: OwnWrites::Submitted(steward(&log, &queue, &in_flight)),
             disk: Arc::new(SystemDisk),
             keeper: None,
