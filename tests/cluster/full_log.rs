@@ -69,6 +69,7 @@ fn a_node_that_is_away_does_not_fill_a_small_etcd() {
     nodes[1].serve();
     // It takes a copy.
     nodes[1].await_address();
+    add_when_possible(&nodes[1], "trimmed");
     write(&mut nodes[1].admin(), 1);
     conclude(&mut nodes);
 }

@@ -205,6 +205,12 @@ impl Members {
         }
     }
 
+    /// Whether the newest known registration of a node is that of this number.
+    pub(super) fn has_registered(&self, node: NodeId, epoch: u64) -> bool {
+        let known = self.nodes.get(&node);
+        known.is_some_and(|it| it.registration.epoch == epoch)
+    }
+
     /// Whether a node besides `own` has executed the log up to a place or beyond.
     pub(super) fn is_executed_by_another(&self, own: NodeId, place: u64) -> bool {
         let mut others = self.nodes.iter().filter(|(id, _)| **id != own);
@@ -419,7 +425,10 @@ mod tests {
         assert_eq!(differences[0].position, 1_024);
         let digests: Vec<_> = differences[0].digests.iter().map(|it| it.digest).collect();
         assert_eq!(digests, [7, 7, 8]);
+        let is_new = |members: &Members| members.has_registered(id(3), 2);
+        assert!(!is_new(&members), "the report is of an earlier process");
         register(&mut members, 3, 2);
+        assert!(is_new(&members));
         assert_eq!(members.differences(), []);
         // What its earlier process said may come after its registration, when all is read anew.
         report(&mut members, 3, 1, 8);

@@ -105,7 +105,8 @@ fn wanted(shared: &Shared) -> Option<Wanted> {
     let floor = unneeded.max(old).min(read);
     // Reports alone are no reason: each trim is itself a revision.
     let is_idle = volume.last() <= members.floor;
-    let is_small = floor.saturating_sub(members.floor) < IDLE_PLACES;
+    // In a busy log anybody's old values may be what takes the room.
+    let is_small = floor.saturating_sub(members.floor) < IDLE_PLACES && !shared.is_busy();
     if floor <= members.floor || (is_idle && is_small) {
         return None;
     }

@@ -147,9 +147,18 @@ async fn report(
 
 /// Compares this node's state with that of the others: it follows the log no longer if most have
 /// another one, and appends nothing while it is unknown which state is right.
+///
+/// Until its registration came back, the reports known of this node may be of an earlier process,
+/// which had another state.
 fn compare(shared: &Shared) {
     let settings = &shared.settings;
-    let equality = lock(&shared.members).equality(settings.node, settings.trimming.alive_for);
+    let epoch = shared.session.borrow().as_ref().map(|it| it.epoch);
+    let members = lock(&shared.members);
+    if epoch.is_none_or(|it| !members.has_registered(settings.node, it)) {
+        return;
+    }
+    let equality = members.equality(settings.node, settings.trimming.alive_for);
+    drop(members);
     let text = match equality {
         Equality::Equal => None,
         Equality::Minority { position } => {
