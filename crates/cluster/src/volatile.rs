@@ -133,8 +133,11 @@ impl InMemory {
     /// A folder cannot be removed, the link cannot be made, or `cluster.json` not be written.
     pub fn take_place(&self) -> Result<(), Trouble> {
         let link = self.dir.join(DATA);
-        remove(&link)?;
-        symlink(self.data(), &link).map_err(Trouble::file(&link))?;
+        // The link of the process before leads to the copy that was just made.
+        if fs::read_link(&link).ok() != Some(self.data()) {
+            remove(&link)?;
+            symlink(self.data(), &link).map_err(Trouble::file(&link))?;
+        }
         // A copy that was due is there.
         self.identity.note(|membership| {
             if membership.rejoins.take().is_some() {
