@@ -152,8 +152,8 @@ fn require_durable(view: &ClusterView, node: NodeId) -> Result<(), Trouble> {
     match staying.any(|it| !it.about.volatile) {
         true => Ok(()),
         false => Err(Trouble::Refused(format!(
-            "without node {node}, no node would keep the directory on a disk: take cluster.volatile \
-             out of pando.toml of another one first, and serve it anew"
+            "without node {node}, no node would keep the directory on a disk: take \
+             cluster.volatile out of pando.toml of another one first, and serve it anew"
         ))),
     }
 }

@@ -283,8 +283,8 @@ section! {
         undecided_timeout_s: u32 = seconds(Patience::default().undecided),
             "seconds" in [1..=3_600], Restart;
 
-        /// Keep the data in memory alone: each start fetches a copy of another node's state. Refused
-        /// for the last node that keeps them on a disk.
+        /// Keep the data in memory alone: each start fetches a copy of another node's state.
+        /// Refused for the last node that keeps them on a disk.
         volatile: bool = false, "`true` or `false`", Restart;
 
         /// Where they are then: a folder of a file system in memory (tmpfs).
