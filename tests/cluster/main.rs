@@ -6,6 +6,7 @@ mod clocks;
 mod competing;
 mod damage;
 mod doors;
+mod dynamic;
 mod faults;
 mod freshness;
 mod full_disk;

@@ -10,7 +10,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const SETTINGS: &str = "cn=settings,cn=config";
+pub const SETTINGS: &str = "cn=settings,cn=config";
 /// A file with settings of both kinds.
 const FILE: &str = "[log]\nlevel = \"info\"\n[limits]\nsize_entries_max = 3\n\
                     [dynamic_entries]\nttl_default_s = 77\n\
@@ -49,7 +49,7 @@ fn scheme(client: &mut Client, name: &str) -> String {
 }
 
 /// A change of one setting.
-fn exchanged(old: &str, new: &str) -> [Modification; 2] {
+pub fn exchanged(old: &str, new: &str) -> [Modification; 2] {
     [
         Modification::delete("pandoSetting", &[old]),
         Modification::add("pandoSetting", &[new]),

@@ -111,6 +111,14 @@ impl OwnWrites {
         }
     }
 
+    /// Whether this node does the work that one node does for all: it is alone, or the steward.
+    fn is_of_steward(&self) -> bool {
+        match self {
+            OwnWrites::Ordered(_) => true,
+            OwnWrites::Submitted(steward) => steward.is_steward(),
+        }
+    }
+
     /// Whether a write of the node itself may be made now.
     fn may_submit(&self) -> bool {
         match self {

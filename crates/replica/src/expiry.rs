@@ -3,7 +3,7 @@
 //! A removal is a write like any other: it gets a place in the order, and execution removes the
 //! entry only if its end is not after the time in the write. The clock is read here, before the
 //! order, and nowhere else. The schedule is in memory and is rebuilt from the class index when the
-//! directory is opened. The old time of an entry that was refreshed or deleted remains in the
+//! directory is opened, and when a node of a cluster becomes its steward. The old time of an entry that was refreshed or deleted remains in the
 //! schedule and is skipped.
 
 use crate::clock::Clock;
@@ -29,10 +29,13 @@ const RETRY_S: u64 = 10;
 /// may be set.
 const LOOK_MAX: Duration = Duration::from_secs(30);
 
-/// Ends of dynamic entries, in seconds since 1970.
+/// Ends of dynamic entries, in seconds since 1970. Only a node that removes entries has them: a node
+/// alone, or the steward of a cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     ends: BinaryHeap<Reverse<(u64, EntryId)>>,
+    /// Whether all ends are there.
+    loaded: bool,
 }
 
 /// The writes of removals, and the entry of each.
@@ -43,9 +46,21 @@ pub(crate) struct Due {
 }
 
 impl Schedule {
-    /// Adds entries that were written, with their ends.
+    /// Adds entries that were written, with their ends, if the others are there.
     pub fn note(&mut self, ending: Vec<(u64, EntryId)>) {
-        self.ends.extend(ending.into_iter().map(Reverse));
+        if self.loaded {
+            self.ends.extend(ending.into_iter().map(Reverse));
+        }
+    }
+
+    /// Whether all ends are there.
+    pub fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// Drops all ends, because another node removes entries now.
+    pub fn forget(&mut self) {
+        *self = Schedule::default();
     }
 
     /// Time until the next end; `None` without dynamic entries, for which the clock is not read.
@@ -57,14 +72,15 @@ impl Schedule {
         Some(Duration::from_micros(us).min(LOOK_MAX))
     }
 
-    /// Schedules the dynamic entries of a directory that is being opened. Returns writes that give
-    /// an end to imported entries without one.
+    /// Schedules all dynamic entries of the directory. Returns writes that give an end to imported
+    /// entries without one.
     pub fn load(
         &mut self,
         snapshot: &Snapshot<'_>,
         catalog: &Catalog,
         now_us: u64,
     ) -> Result<Due, Failure> {
+        self.loaded = true;
         let filter = class_filter(&catalog.schema, state::execute::DYNAMIC_CLASS);
         let everywhere = Region {
             base: EntryId::ROOT,

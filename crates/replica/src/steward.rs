@@ -24,6 +24,11 @@ impl Steward {
         Steward { log, submit, waits }
     }
 
+    /// Whether this node is the steward.
+    pub fn is_steward(&self) -> bool {
+        self.log.is_steward()
+    }
+
     /// Whether this node is the steward, and its last writes have their results.
     pub fn is_free(&self) -> bool {
         !self.waits.load(Ordering::Acquire) && self.log.is_steward()
