@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::trio::{Role, Trio};
+use super::fleet::Fleet;
+use super::process::Role;
 
 /// Processor time of every process and thread of a cluster, from its beginning until one moment.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +47,13 @@ pub struct Part {
 
 impl Usage {
     /// Looks at all processes that run.
-    pub fn take(trio: &Trio) -> Usage {
-        let all = trio.nodes.iter().chain(&trio.log);
-        let spent = all.map(|it| match it.pid() {
-            Some(pid) => spent(it.role, pid),
+    pub fn take(fleet: &Fleet) -> Usage {
+        let all = fleet.nodes.iter().chain(&fleet.log);
+        let pids = all.map(|it| (it.role, it.pid()));
+        let spent = pids.map(|(role, pid)| match pid {
+            Some(pid) => spent(role, pid),
             None => Spent {
-                role: it.role,
+                role,
                 total_ns: 0,
                 threads: BTreeMap::new(),
             },
