@@ -21,6 +21,7 @@ use pando_benches::subject::{Folder, Subject};
 use pando_benches::table;
 
 mod few;
+mod join;
 mod many;
 
 /// Measures a cluster beside slapd.
@@ -53,6 +54,9 @@ struct Arguments {
     /// Entries of the part `follower`.
     #[arg(long, value_name = "N", default_value_t = 2_100_000)]
     follower: u64,
+    /// Entries of the part `join`.
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    join_entries: u64,
     /// Folder for databases.
     #[arg(long, value_name = "FOLDER", default_value_os_t = temp_dir().join("pando-bench-cluster"))]
     folder: PathBuf,
@@ -81,6 +85,8 @@ enum Part {
     Many,
     /// Processor time of a node that only follows.
     Follower,
+    /// Joining of a node with very many entries.
+    Join,
 }
 
 fn main() -> io::Result<()> {
@@ -97,6 +103,9 @@ fn main() -> io::Result<()> {
     }
     if has(Part::Follower) {
         many::follower(&arguments, &mut journal)?;
+    }
+    if has(Part::Join) {
+        join::join(&arguments, &mut journal)?;
     }
     arguments.tables.keep(&journal, "cluster")
 }
