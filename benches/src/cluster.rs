@@ -1,4 +1,5 @@
-//! Clusters on one machine: Pando on members of etcd, and slapd.
+//! Clusters on one machine: Pando on members of etcd, on loopback or at sites far from each other,
+//! and slapd.
 
 pub mod etcd;
 pub mod failure;
@@ -8,6 +9,8 @@ pub mod pando;
 pub mod place;
 pub mod process;
 pub mod search;
+pub mod sites;
 pub mod slapd;
+pub mod status;
 pub mod table;
 pub mod usage;

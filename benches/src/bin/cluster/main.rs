@@ -23,6 +23,7 @@ use pando_benches::table;
 mod few;
 mod join;
 mod many;
+mod wan;
 
 /// Measures a cluster beside slapd.
 #[derive(Parser)]
@@ -36,7 +37,7 @@ struct Arguments {
     /// Seconds after the last answer within which the nodes have to become equal.
     #[arg(long, value_name = "S", default_value_t = 300)]
     within: u64,
-    /// The only parts to measure. Those that need much time or room are left out unless
+    /// The only parts to measure. Those that need much time or room, or root, are left out unless
     /// they are named.
     #[arg(
         long,
@@ -54,6 +55,18 @@ struct Arguments {
     /// Entries of the part `follower`.
     #[arg(long, value_name = "N", default_value_t = 2_100_000)]
     follower: u64,
+    /// Sites of the part `wan`, three at least.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = sites)]
+    sites: usize,
+    /// Milliseconds of a round trip between two sites, at most 100: with longer ones etcd as `pando
+    /// serve` runs it loses its leader.
+    #[arg(long, value_name = "MS", default_value_t = 80,
+        value_parser = clap::value_parser!(u64).range(1..=100))]
+    round_trip: u64,
+    /// Lanes of each node of the part `wan`, 1 to 4.
+    #[arg(long, value_name = "N", default_value_t = 4,
+        value_parser = clap::value_parser!(u8).range(1..=4))]
+    lanes: u8,
     /// Entries of the part `join`.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     join_entries: u64,
@@ -85,8 +98,19 @@ enum Part {
     Many,
     /// Processor time of a node that only follows.
     Follower,
+    /// Changes at sites far from each other; needs root.
+    Wan,
     /// Joining of a node with very many entries.
     Join,
+}
+
+fn sites(text: &str) -> Result<usize, String> {
+    at_least(text, NODES)
+}
+
+fn at_least(text: &str, least: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|it| *it >= least);
+    number.ok_or_else(|| format!("expected a number from {least} on"))
 }
 
 fn main() -> io::Result<()> {
@@ -103,6 +127,9 @@ fn main() -> io::Result<()> {
     }
     if has(Part::Follower) {
         many::follower(&arguments, &mut journal)?;
+    }
+    if has(Part::Wan) {
+        wan::wan(&arguments, &mut journal)?;
     }
     if has(Part::Join) {
         join::join(&arguments, &mut journal)?;
