@@ -20,10 +20,15 @@ use pando_benches::row::{Data, Extent};
 use pando_benches::subject::{Folder, Subject};
 use pando_benches::table;
 
+mod dvtds;
 mod few;
+mod hot;
 mod join;
 mod many;
 mod wan;
+
+/// Requests in flight on each node of the parts with many nodes.
+const QUEUE_LENGTH: usize = 1_000;
 
 /// Measures a cluster beside slapd.
 #[derive(Parser)]
@@ -55,6 +60,23 @@ struct Arguments {
     /// Entries of the part `follower`.
     #[arg(long, value_name = "N", default_value_t = 2_100_000)]
     follower: u64,
+    /// Nodes of the parts `dvtds` and `hot`, two at least.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = nodes)]
+    nodes: usize,
+    /// Connections to each node of these parts, which share a thousand requests in flight. A node
+    /// executes the requests of one connection in order: a search behind a change waits for it.
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    connections: u16,
+    /// Entries of the part `dvtds`.
+    #[arg(long, value_name = "N", default_value_t = 2_100_000)]
+    grove_entries: u64,
+    /// Measures the part `dvtds` once more, with the data of all nodes but the first in memory.
+    #[arg(long)]
+    volatile: bool,
+    /// Changes of the part `hot` beyond the first of each entry.
+    #[arg(long, value_name = "N", default_value_t = 900_000)]
+    collisions: u64,
     /// Sites of the part `wan`, three at least.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = sites)]
     sites: usize,
@@ -98,10 +120,18 @@ enum Part {
     Many,
     /// Processor time of a node that only follows.
     Follower,
+    /// Changes, and searches among them, on many nodes with very many entries.
+    Dvtds,
+    /// Changes of few entries on many nodes.
+    Hot,
     /// Changes at sites far from each other; needs root.
     Wan,
     /// Joining of a node with very many entries.
     Join,
+}
+
+fn nodes(text: &str) -> Result<usize, String> {
+    at_least(text, 2)
 }
 
 fn sites(text: &str) -> Result<usize, String> {
@@ -128,6 +158,12 @@ fn main() -> io::Result<()> {
     if has(Part::Follower) {
         many::follower(&arguments, &mut journal)?;
     }
+    if has(Part::Dvtds) {
+        dvtds::dvtds(&arguments, &mut journal)?;
+    }
+    if has(Part::Hot) {
+        hot::hot(&arguments, &mut journal)?;
+    }
     if has(Part::Wan) {
         wan::wan(&arguments, &mut journal)?;
     }
@@ -153,6 +189,15 @@ impl Arguments {
             searches: 0,
             seconds: self.seconds,
             within: Duration::from_secs(self.within),
+        }
+    }
+
+    /// A load of the parts with many nodes.
+    fn queued(&self) -> Load {
+        let connections = usize::from(self.connections);
+        Load {
+            nodes: self.nodes,
+            ..self.load(connections, QUEUE_LENGTH / connections)
         }
     }
 
