@@ -128,6 +128,18 @@ impl Measured {
         self.report.converged.as_ref().map_or(0.0, |it| it.rate)
     }
 
+    /// Accepted changes for each second until an entry was last seen to differ, or until the last
+    /// answer; 0 when the nodes never were equal. Unlike [`Measured::converged`], it does not fall
+    /// with the number of entries that are read.
+    pub fn converged_without_reads(&self) -> f64 {
+        let Some(it) = self.report.converged.as_ref().filter(|it| it.equal) else {
+            return 0.0;
+        };
+        let last_answer_s = it.elapsed_s - it.reads_s - it.equal_after_s;
+        let elapsed_s = (last_answer_s + it.unequal_s).max(1e-9);
+        self.report.outcomes.accepted as f64 / elapsed_s
+    }
+
     /// Processor time for each accepted change, in microseconds, of all processes of a kind.
     pub fn us(&self, role: Role) -> f64 {
         self.usage.us(role) / self.report.outcomes.accepted.max(1) as f64

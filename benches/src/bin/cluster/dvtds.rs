@@ -19,10 +19,11 @@ const SEARCHES: [u8; 3] = [0, 50, 80];
 /// File system in memory.
 const IN_MEMORY: &str = "/dev/shm";
 const HEAD: &str = "\
-| searches / changes | data | accepted/s | searches/s | converged/s | unequal s | equal after s \
-| reads s | entries that differed | refused | unknown | p50 ms | p99 ms | CPU us, nodes \
-| CPU us, etcd | CPU us, executor of a node | must | reached |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
+| searches / changes | data | accepted/s | searches/s | converged/s \
+| the same without reads | unequal s | equal after s | reads s | entries that differed \
+| refused | unknown | p50 ms | p99 ms | CPU us, nodes | CPU us, etcd \
+| CPU us, executor of a node | must | reached |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Loads all nodes with changes, and with searches among them.
 pub fn dvtds(arguments: &Arguments, journal: &mut Journal) -> io::Result<()> {
@@ -108,11 +109,12 @@ fn line(measured: &Measured, nodes: usize) -> String {
     let must = goal.map_or("-".to_owned(), |it| format!("{it}/s"));
     let reached = goal.map_or("-", |it| yes(converged.equal && measured.converged() >= it));
     format!(
-        "{:.0} | {:.0} | {:.0} | {:.2} | {} | {:.2} | {} | {} | {} | {:.1} | {:.1} | {:.1} | {:.1} \
-         | {each:.2} | {must} | {reached} |",
+        "{:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {} | {:.2} | {} | {} | {} | {:.1} | {:.1} \
+         | {:.1} | {:.1} | {each:.2} | {must} | {reached} |",
         measured.accepted(),
         measured.searched(),
         measured.converged(),
+        measured.converged_without_reads(),
         converged.unequal_s,
         equal_after(&converged),
         converged.reads_s,
