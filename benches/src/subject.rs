@@ -245,11 +245,7 @@ impl Folder {
 
     /// Octets that a database takes on disk.
     pub fn size(&self, subject: Subject) -> io::Result<u64> {
-        let mut octets = 0;
-        for file in files_below(&self.database(subject))? {
-            octets += octets_on_disk(&file)?;
-        }
-        Ok(octets)
+        octets_below(&self.database(subject))
     }
 
     /// Reads the whole database once. Machines that take memory back from their guests let go of
@@ -321,6 +317,15 @@ fn cosine_schema() -> io::Result<String> {
     let fax = "1.3.6.1.4.1.1466.115.121.1.23";
     let octet_string = "1.3.6.1.4.1.1466.115.121.1.40";
     Ok(text.replace(fax, octet_string))
+}
+
+/// Octets that the files in a folder, and in the folders in it, take on disk.
+pub fn octets_below(folder: &Path) -> io::Result<u64> {
+    let mut octets = 0;
+    for file in files_below(folder)? {
+        octets += octets_on_disk(&file)?;
+    }
+    Ok(octets)
 }
 
 /// Without what was never written.

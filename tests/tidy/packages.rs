@@ -100,7 +100,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pando-conformance", &["pando-protocol"]),
     ("pando-tests", &["pando-protocol", "pando-conformance"]),
     // Its instruction counts cover the directory alone, without sockets; its etcd has the flags of
-    // the cluster's.
+    // the cluster's; the router of the tests joins its sites.
     (
         "pando-benches",
         &[
@@ -110,6 +110,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-cluster",
             "pando-local",
             "pando-load",
+            "pando-tests",
         ],
     ),
 ];

@@ -13,8 +13,12 @@ use ::cluster::etcd::{Address, Member, Pace, Start, TlsFiles};
 use ::cluster::identity::ClusterId;
 use replica::commit_log::NodeId;
 
-use super::trio::{NODES, Process, Role};
+use super::process::{Process, Role};
 
+/// Number of members.
+const MEMBERS: u16 = 3;
+/// Ports that the members need.
+pub const PORTS: u16 = 2 * MEMBERS;
 /// Time that the members have to choose a leader.
 const ELECTION_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -28,12 +32,12 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Prepares three members below `folder`, at six ports from `port` on.
+    /// Prepares three members below `folder`, at [`PORTS`] ports from `port` on.
     pub fn prepare(folder: &Path, program: &Path, port: u16) -> io::Result<(Etcd, Vec<Process>)> {
         let tls = certificates(folder)?;
         let url = |port: u16| format!("https://127.0.0.1:{port}");
-        let ports = (0..NODES as u16).map(|it| port + 2 * it);
-        let cluster: Vec<String> = (0..NODES as u16)
+        let ports = (0..MEMBERS).map(|it| port + 2 * it);
+        let cluster: Vec<String> = (0..MEMBERS)
             .map(|it| format!("member{it}={}", url(port + 2 * it + 1)))
             .collect();
         let mut processes = Vec::new();

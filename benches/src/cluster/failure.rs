@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use ::load::bench::{Report, run};
 
+use super::fleet::Fleet;
 use super::load::{Load, converge, equal};
-use super::trio::Trio;
 
 /// The process to kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +64,10 @@ fn rest(time: Duration) {
 }
 
 /// Loads the nodes, kills the victim after a third of the time, and starts it again after the load.
-pub fn kill(trio: &mut Trio, load: &Load, victim: Victim) -> io::Result<Killed> {
-    let mut options = load.options(trio);
+pub fn kill(fleet: &mut Fleet, load: &Load, victim: Victim) -> io::Result<Killed> {
+    let mut options = load.options(fleet);
     options.failover = true;
-    let leader = match &trio.etcd {
+    let leader = match &fleet.etcd {
         Some(etcd) => etcd.leader()?,
         None => 0,
     };
@@ -77,19 +77,19 @@ pub fn kill(trio: &mut Trio, load: &Load, victim: Victim) -> io::Result<Killed> 
         rest(third);
         match victim {
             Victim::Nobody => {}
-            Victim::Leader => trio.log[leader].kill()?,
+            Victim::Leader => fleet.log[leader].kill()?,
             Victim::Follower => {
-                let follower = (leader + 1) % trio.log.len();
-                trio.log[follower].kill()?;
+                let follower = (leader + 1) % fleet.log.len();
+                fleet.log[follower].kill()?;
             }
-            Victim::Node => trio.nodes[1].kill()?,
+            Victim::Node => fleet.nodes[1].kill()?,
         }
         let report = running.join();
         let report = report.map_err(|_| io::Error::other("the load generator panicked"))?;
         report.map_err(io::Error::other)
     })?;
-    trio.start()?;
-    let converged = equal(trio, &converge(load.within))?;
+    fleet.start()?;
+    let converged = equal(fleet, &converge(load.within))?;
     Ok(Killed {
         report,
         equal: converged.equal,

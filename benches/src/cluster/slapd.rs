@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::trio::{NODES, Process, Role, Trio, free_ports};
+use super::fleet::{Fleet, NODES};
+use super::process::{Process, Role, free_ports};
 use crate::subject::{ADMINISTRATOR, Folder, PASSWORD};
 
 const SLAPD: &str = "/usr/sbin/slapd";
@@ -15,7 +16,7 @@ const SLAPCAT: &str = "/usr/sbin/slapcat";
 
 /// Makes three servers with the same entries: loaded into the first with `slapadd -w`, read from it
 /// with `slapcat`, and loaded into the others. They do not run yet.
-pub fn make(folder: &Folder) -> io::Result<Trio> {
+pub fn make(folder: &Folder) -> io::Result<Fleet> {
     let port = free_ports(NODES as u16)?;
     let urls: Vec<String> = (0..NODES as u16)
         .map(|it| format!("ldap://127.0.0.1:{}", port + it))
@@ -52,11 +53,12 @@ pub fn make(folder: &Folder) -> io::Result<Trio> {
         let log = folder.path.join(format!("slapd{number}.log"));
         Process::new(Role::Node, url, command, log)
     });
-    Ok(Trio {
+    Ok(Fleet {
         name: "slapd",
         nodes: nodes.collect(),
         log: Vec::new(),
         etcd: None,
+        hosts: Vec::new(),
     })
 }
 

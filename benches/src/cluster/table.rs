@@ -2,8 +2,11 @@
 
 use std::io;
 
+use ::load::bench::{Convergence, Report};
+
+use super::fleet::Fleet;
 use super::load::{Load, Measured};
-use super::trio::{Role, Trio};
+use super::process::Role;
 use crate::journal::Journal;
 
 /// A load and what Pando must reach in it.
@@ -108,29 +111,16 @@ impl Against<'_> {
 }
 
 /// One line of a table of loads.
-pub fn line(load: &Load, trio: &Trio, measured: &Measured, against: &Against<'_>) -> String {
+pub fn line(load: &Load, fleet: &Fleet, measured: &Measured, against: &Against<'_>) -> String {
     let report = &measured.report;
     let converged = report.converged.clone().unwrap_or_default();
-    let refused: Vec<String> = report
-        .outcomes
-        .refused
-        .iter()
-        .map(|(code, count)| format!("{count} {code}"))
-        .collect();
-    let refused = match refused.is_empty() {
-        true => "0".to_owned(),
-        false => refused.join(", "),
-    };
-    let equal_after = match converged.equal {
-        true => format!("{:.2}", converged.equal_after_s),
-        false => format!("more than {:.0}", converged.equal_after_s),
-    };
+    let (refused, equal_after) = (refused(report), equal_after(&converged));
     format!(
         "| {} | {} | {:.0} | {:.0} | {:.2} | {equal_after} | {:.2} | {} | {refused} | {} | {:.1} \
          | {:.1} | {:.1} \
          | {:.1} | {} |",
         load.words(),
-        trio.name,
+        fleet.name,
         measured.accepted(),
         measured.converged(),
         converged.unequal_s,
@@ -143,6 +133,29 @@ pub fn line(load: &Load, trio: &Trio, measured: &Measured, against: &Against<'_>
         measured.us(Role::Log),
         against.columns(measured),
     )
+}
+
+/// Refusals of a load: their number by result code, or 0.
+pub fn refused(report: &Report) -> String {
+    let all = report.outcomes.refused.iter();
+    let refused: Vec<String> = all.map(|(code, count)| format!("{count} {code}")).collect();
+    match refused.is_empty() {
+        true => "0".to_owned(),
+        false => refused.join(", "),
+    }
+}
+
+/// Seconds from the last answer until all nodes were equal.
+pub fn equal_after(converged: &Convergence) -> String {
+    match converged.equal {
+        true => format!("{:.2}", converged.equal_after_s),
+        false => format!("more than {:.0}", converged.equal_after_s),
+    }
+}
+
+/// Spells whether something is so.
+pub fn yes(it: bool) -> &'static str {
+    if it { "yes" } else { "no" }
 }
 
 /// Shows a table of threads.

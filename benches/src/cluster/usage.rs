@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::trio::{Role, Trio};
+use rustix::process::Pid;
+
+use super::fleet::Fleet;
+use super::process::Role;
 
 /// Processor time of every process and thread of a cluster, from its beginning until one moment.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +49,17 @@ pub struct Part {
 
 impl Usage {
     /// Looks at all processes that run.
-    pub fn take(trio: &Trio) -> Usage {
-        let all = trio.nodes.iter().chain(&trio.log);
-        let spent = all.map(|it| match it.pid() {
-            Some(pid) => spent(it.role, pid),
+    pub fn take(fleet: &Fleet) -> Usage {
+        let all = fleet.nodes.iter().chain(&fleet.log);
+        let pids = all.map(|it| (it.role, it.pid()));
+        let members = fleet.hosts.iter().map(|folder| {
+            let pid = kit::etcd::process(folder).map(Pid::as_raw_nonzero);
+            (Role::Log, pid.map(|it| it.get().unsigned_abs()))
+        });
+        let spent = pids.chain(members).map(|(role, pid)| match pid {
+            Some(pid) => spent(role, pid),
             None => Spent {
-                role: it.role,
+                role,
                 total_ns: 0,
                 threads: BTreeMap::new(),
             },
@@ -121,6 +129,13 @@ impl Difference {
         sums.sort_by(|one, two| two.1.total_cmp(&one.1));
         sums
     }
+}
+
+/// Microseconds that the threads of this process with one name have spent.
+pub fn own_threads_us(name: &str) -> f64 {
+    let own = spent(Role::Node, std::process::id());
+    let named = own.threads.values().filter(|it| it.name == name);
+    named.map(|it| it.ns as f64 / 1e3).sum()
 }
 
 fn spent(role: Role, pid: u32) -> Spent {

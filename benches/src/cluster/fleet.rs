@@ -1,112 +1,36 @@
-//! Three nodes and what keeps their log: processes that are started, stopped, killed and started
-//! again at the same addresses.
+//! A fleet: servers of one directory, all of which take changes, and what keeps their log.
 
-use std::fs::File;
 use std::io;
-use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ::load::bench::{JobKind, Mix, Options, can_bind, run};
 
 use super::etcd::Etcd;
-use crate::process::Server;
+use super::process::Process;
 use crate::subject::{ADMINISTRATOR, PASSWORD};
 
-/// Number of nodes.
+/// Number of nodes where nothing else is asked for, and where slapd is compared.
 pub const NODES: usize = 3;
 /// Time that a node has until it answers; after a load it may have to catch up first.
 const START_TIME_MAX: Duration = Duration::from_secs(300);
 
-/// What a process is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// A directory server.
-    Node,
-    /// A member of etcd.
-    Log,
-}
-
-/// A process that may run or not.
-pub struct Process {
-    /// What it is for.
-    pub role: Role,
-    /// Where it listens.
-    pub url: String,
-    command: Command,
-    log: PathBuf,
-    running: Option<Server>,
-}
-
-impl Process {
-    /// A process that does not run yet. What it says goes to the file `log`.
-    pub fn new(role: Role, url: &str, command: Command, log: PathBuf) -> Process {
-        Process {
-            role,
-            url: url.to_owned(),
-            command,
-            log,
-            running: None,
-        }
-    }
-
-    /// Starts it; does not wait until it serves.
-    pub fn start(&mut self) -> io::Result<()> {
-        let log = File::options().create(true).append(true).open(&self.log)?;
-        self.command.stdout(Stdio::null()).stderr(log);
-        self.running = Some(Server::start(&mut self.command, &self.url)?);
-        Ok(())
-    }
-
-    /// Ends it in an orderly way.
-    pub fn stop(&mut self) {
-        self.running = None;
-    }
-
-    /// Ends it at once, as a power cut ends it.
-    pub fn kill(&mut self) -> io::Result<()> {
-        match self.running.take() {
-            Some(server) => server.kill(),
-            None => Ok(()),
-        }
-    }
-
-    /// The process, if it runs.
-    pub fn pid(&self) -> Option<u32> {
-        self.running.as_ref().map(Server::pid)
-    }
-
-    /// An error with the end of its log, if it has ended by itself.
-    fn must_run(&mut self) -> io::Result<()> {
-        let ended = match &mut self.running {
-            Some(server) => server.ended()?,
-            None => None,
-        };
-        let Some(status) = ended else { return Ok(()) };
-        let text = std::fs::read_to_string(&self.log)?;
-        let said = text.lines().last().unwrap_or_default();
-        Err(io::Error::other(format!(
-            "{} ended: {status}: {said}",
-            self.url
-        )))
-    }
-}
-
-/// Three nodes with the processes that keep their log.
-pub struct Trio {
+/// Servers of one directory with the processes that keep their log. Its end stops them.
+pub struct Fleet {
     /// As written in tables.
     pub name: &'static str,
     /// The nodes.
     pub nodes: Vec<Process>,
-    /// Members of etcd; none for slapd.
+    /// Members of etcd that the nodes do not run themselves; none for slapd.
     pub log: Vec<Process>,
-    /// How to speak to the members of etcd.
+    /// How to speak to these members of etcd; `None` without any.
     pub etcd: Option<Etcd>,
+    /// Folders of the nodes that may run a member of etcd as their child.
+    pub hosts: Vec<PathBuf>,
 }
 
-impl Trio {
+impl Fleet {
     /// Starts all processes that do not run, and waits until every node takes changes.
     pub fn start(&mut self) -> io::Result<()> {
         start_missing(&mut self.log)?;
@@ -181,18 +105,8 @@ fn start_missing(processes: &mut [Process]) -> io::Result<()> {
     Ok(())
 }
 
-impl Drop for Trio {
+impl Drop for Fleet {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// The first of so many free ports in a row. They are below the ports that the system gives to
-/// connections, because a process that is started again must find its port free.
-pub fn free_ports(count: u16) -> io::Result<u16> {
-    let free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let first = 20_000 + (std::process::id() % 1_000) as u16 * 12;
-    let mut ports = (first..32_000).step_by(usize::from(count));
-    let found = ports.find(|port| (*port..port + count).all(free));
-    found.ok_or_else(|| io::Error::other(format!("expected {count} free ports in a row")))
 }
