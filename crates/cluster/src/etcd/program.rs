@@ -15,8 +15,7 @@ pub const OLDEST: Version = Version {
 };
 
 /// Advice about a missing or old program.
-const WAY_OUT: &str =
-    "run `make etcd` in Pando's sources, or set cluster.etcd_program to the path of a newer one";
+const WAY_OUT: &str = "run `make etcd` in Pando's sources, or set cluster.etcd_program in pando.toml to the path of one";
 
 /// Version of etcd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -22,6 +22,9 @@ pub struct JoinRequest {
     /// Highest format level that its program executes; the first if the program does not say.
     #[serde(default = "first_level")]
     pub format_max: u32,
+    /// Reason why its machine has no etcd to run; `None` if it has one, or does not say.
+    #[serde(default)]
+    pub without_etcd: Option<String>,
 }
 
 fn first_level() -> u32 {

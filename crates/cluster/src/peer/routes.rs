@@ -234,6 +234,7 @@ impl Answers {
             return Err(Refused::new(StatusCode::CONFLICT, why));
         }
         self.require_known_level(request)?;
+        self.require_etcd(request)?;
         // All that can fail comes before the token is used up.
         let failed = |error: Trouble| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error);
         let authority = self.identity.authority().map_err(failed)?;
@@ -271,6 +272,21 @@ impl Answers {
             request.format_max
         );
         Err(Refused::new(StatusCode::CONFLICT, why))
+    }
+
+    /// Refuses a new node that could not run etcd, where nodes do.
+    fn require_etcd(&self, request: &JoinRequest) -> Result<(), Refused> {
+        let managed = matches!(self.identity.membership.etcd, Etcd::Managed(_));
+        match &request.without_etcd {
+            Some(reason) if managed => {
+                let why = format!(
+                    "nodes of this cluster run its etcd, and the new one cannot: {reason} (the \
+                     new folder may hold a pando.toml with that setting); the token is not used up"
+                );
+                Err(Refused::new(StatusCode::CONFLICT, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How a new node reaches etcd.

@@ -202,6 +202,7 @@ impl Joiner {
                 from: donor.address(),
                 token,
                 address: Some(free_address()),
+                without_etcd: None,
             },
             above,
         }
