@@ -8,6 +8,7 @@ pub mod disk;
 pub mod enough;
 pub mod etcd;
 pub mod folder;
+pub mod following;
 pub mod ldif;
 pub mod pando;
 pub mod people;

@@ -25,8 +25,8 @@ use std::time::Duration;
 
 /// Name of a node's data folder in its folder.
 const DATA: &str = "data";
-/// Names that may be in the folder of a new node: what an interrupted call leaves before there is an
-/// identity, and the node's settings.
+/// Names that may be in the folder of a new node: what an interrupted call leaves before there is
+/// an identity, and the node's settings.
 const ALLOWED: &[&str] = &["cluster.partial", "pando.toml"];
 
 /// Joining of a node, as an operator asks for it.

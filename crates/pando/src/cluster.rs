@@ -11,6 +11,7 @@ mod node;
 mod recover;
 mod served;
 mod status;
+mod witnessing;
 
 pub use ending::Ending;
 pub use join::enter;

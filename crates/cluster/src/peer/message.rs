@@ -224,6 +224,14 @@ pub struct LeaveAnswer {
     pub waiting: Option<String>,
 }
 
+/// How far a node is: `GET /executed/POSITION`. Waits a moment until the node has executed that
+/// position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Number of records that changed the node's state.
+    pub position: u64,
+}
+
 /// A copy of a node's database that is made or served: `GET /snapshot`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
