@@ -3,10 +3,15 @@
 mod assured;
 mod following;
 mod paging;
+mod persistent;
+mod programs;
+mod slapd;
+mod transactions;
 
 use crate::nodes::{PORT, at_sites, await_voters, cluster, require_equal};
 use kit::router::{Link, Network};
 use kit::{Pando, etcd, people};
+use std::fs;
 
 /// Three nodes with a voter each, of which any may die, and `ou=People` with people in it.
 fn served(people: usize) -> Vec<Pando> {
@@ -24,6 +29,18 @@ fn fill(node: &Pando, people: usize) {
         let person = people::person(&format!("person{number:03}"));
         admin.add(&person).expect_success();
     }
+}
+
+/// Serves the killed first node again, where it was, and kills the second.
+fn take_turns(nodes: &mut [Pando]) {
+    let listen = format!("listen = [\"ldap://{}\"]\n", nodes[0].address());
+    let file = nodes[0].node().join("pando.toml");
+    let settings = fs::read_to_string(&file).expect("our own folder");
+    fs::write(&file, listen + &settings).expect("our own folder");
+    nodes[0].serve_as_configured();
+    await_voters(&nodes[2], 3);
+    require_equal(nodes);
+    nodes[1].kill_with_etcd();
 }
 
 /// Sites of a network with a node each; clients are at another one, which reaches all.
