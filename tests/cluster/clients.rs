@@ -6,6 +6,7 @@ mod paging;
 mod persistent;
 mod programs;
 mod slapd;
+mod sssd;
 mod transactions;
 
 use crate::nodes::{PORT, at_sites, await_voters, cluster, require_equal};

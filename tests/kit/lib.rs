@@ -19,6 +19,7 @@ pub mod replica;
 pub mod router;
 pub mod secure;
 pub mod slapd;
+pub mod sssd;
 pub mod subject;
 pub mod tools;
 
@@ -31,6 +32,7 @@ pub use random::Random;
 pub use replica::Replica;
 pub use secure::Secure;
 pub use slapd::Slapd;
+pub use sssd::Sssd;
 pub use subject::Subject;
 
 use std::time::Duration;
