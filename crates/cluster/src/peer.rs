@@ -16,6 +16,7 @@ mod message;
 mod node;
 mod routes;
 mod service;
+mod survey;
 mod tls;
 
 pub use client::{Link, PeerClient};
@@ -26,3 +27,4 @@ pub use message::{
 };
 pub use node::{PeerNode, Reached};
 pub use service::{Service, ServiceOptions, listen};
+pub use survey::{Answer, survey};

@@ -3,19 +3,14 @@
 //! Invariant: no generation begins while the log works, nor on a node that is known to have
 //! executed less than another one.
 
-use crate::command::runtime;
 use crate::etcd::claim;
+use crate::folder;
 use crate::identity::{Etcd, Identity, Member, Processes};
 use crate::log::OpenFailure;
-use crate::peer::{NodeStatus, PeerClient};
+use crate::peer::{self, Answer, NodeStatus};
 use crate::snapshot::SNAPSHOTS;
 use crate::trouble::Trouble;
 use std::path::Path;
-use std::time::Duration;
-use std::{fs, io};
-
-/// Time in which a node must answer.
-const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// How far a node has followed the lost log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,19 +30,14 @@ pub type Silent = Vec<Member>;
 /// # Errors
 /// A node follows a log that works or one of a later generation, or has executed more.
 pub fn survey(identity: &Identity, own: Survivor) -> Result<Silent, Trouble> {
-    let runtime = runtime()?;
-    runtime.block_on(async {
-        let mut silent = Vec::new();
-        for peer in &identity.membership.peers {
-            let client = PeerClient::new(identity, peer.address.clone())?;
-            let asked = async { client.connect().await?.get::<NodeStatus>("/status").await };
-            match tokio::time::timeout(ANSWER_WAIT, asked).await {
-                Ok(Ok(status)) => judge(identity, own, &status)?,
-                Ok(Err(_)) | Err(_) => silent.push(peer.clone()),
-            }
+    let mut silent = Vec::new();
+    for Answer { member, status, .. } in peer::survey(identity, &identity.membership.peers)? {
+        match status {
+            Ok(status) => judge(identity, own, &status)?,
+            Err(_) => silent.push(member),
         }
-        Ok(silent)
-    })
+    }
+    Ok(silent)
 }
 
 fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), Trouble> {
@@ -102,21 +92,12 @@ fn require_registration(identity: &Identity, other: &NodeStatus) -> Result<(), T
 /// # Errors
 /// The node that answered, and its generation; or that the folder is a copy.
 pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
-    let runtime = runtime()?;
-    runtime.block_on(async {
-        let mut asked = tokio::task::JoinSet::new();
-        for peer in &identity.membership.peers {
-            let client = PeerClient::new(identity, peer.address.clone())?;
-            asked.spawn(tokio::time::timeout(ANSWER_WAIT, async move {
-                client.connect().await?.get::<NodeStatus>("/status").await
-            }));
-        }
-        for answer in asked.join_all().await.into_iter().flatten().flatten() {
-            require_generation(identity, &answer)?;
-            require_registration(identity, &answer)?;
-        }
-        Ok(())
-    })
+    let answers = peer::survey(identity, &identity.membership.peers)?;
+    for status in answers.iter().filter_map(|it| it.status.as_ref().ok()) {
+        require_generation(identity, status)?;
+        require_registration(identity, status)?;
+    }
+    Ok(())
 }
 
 /// Makes the node the first one of the next generation, after its database was marked. The data of
@@ -126,24 +107,10 @@ pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
 /// A file cannot be written or renamed; the call can be repeated.
 pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Trouble> {
     claim::end_left(&dir.join("etcd")).map_err(Trouble::file(&dir.join("etcd")))?;
-    let (etcd, kept) = (
-        dir.join("etcd"),
-        dir.join(format!("etcd.before-{generation}")),
-    );
-    match fs::rename(&etcd, &kept) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Trouble::file(&etcd)(error));
-        }
-        _ => {}
-    }
+    let kept = dir.join(format!("etcd.before-{generation}"));
+    folder::rename_if_any(&dir.join("etcd"), &kept)?;
     // A copy of the former generation would leave nodes that join without what came after it.
-    let copies = dir.join(SNAPSHOTS);
-    match fs::remove_dir_all(&copies) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Trouble::file(&copies)(error));
-        }
-        _ => {}
-    }
+    folder::remove(&dir.join(SNAPSHOTS))?;
     identity.note(|membership| {
         membership.generation = generation;
         membership.begins = true;
