@@ -9,6 +9,7 @@ use crate::peer::{Executed, Link, PeerClient};
 use crate::trouble::Trouble;
 use replica::commit_log::NodeId;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -135,14 +136,14 @@ async fn run(
             let is_it = |it: &Member| it.node == *node && it.address == peer.address;
             members.iter().any(is_it)
         });
+        let count = members.len();
         for member in members {
-            if !peers.contains_key(&member.node) {
-                match Peer::begin(identity, member.address) {
-                    Ok(peer) => {
-                        peers.insert(member.node, peer);
-                    }
-                    Err(error) => tracing::warn!(%error, "a node cannot be asked for its position"),
-                }
+            let Entry::Vacant(unknown) = peers.entry(member.node) else {
+                continue;
+            };
+            match Peer::begin(identity, member.address) {
+                Ok(peer) => drop(unknown.insert_entry(peer)),
+                Err(error) => tracing::warn!(%error, "a node cannot be asked for its position"),
             }
         }
         let wanted = Wanted {
@@ -150,15 +151,15 @@ async fn run(
             until: question.until,
         };
         let executed = peers.values().map(|it| it.want(wanted)).collect();
-        waiting.spawn(question.settle(executed));
+        waiting.spawn(question.settle(executed, count));
         while waiting.try_join_next().is_some() {}
     }
 }
 
 impl Waiting {
     /// Waits until enough of the nodes have executed the write, or the time is up, and answers.
-    async fn settle(mut self, nodes: Vec<watch::Receiver<u64>>) {
-        let others = nodes.len();
+    /// There are `others` nodes, of which some may not be possible to ask.
+    async fn settle(mut self, nodes: Vec<watch::Receiver<u64>>, others: usize) {
         let count = self.count.unwrap_or(others);
         let (position, until) = (self.position, self.until);
         let mut waits = JoinSet::new();
