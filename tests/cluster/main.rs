@@ -2,6 +2,7 @@
 
 mod bench;
 mod changing;
+mod clients;
 mod clocks;
 mod competing;
 mod damage;

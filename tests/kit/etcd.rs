@@ -6,10 +6,16 @@
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// Path of the program etcd: the one of `PANDO_ETCD`, else what `make etcd` has made.
+pub fn program() -> PathBuf {
+    let made = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/etcd/etcd");
+    std::env::var_os("PANDO_ETCD").map_or_else(made, PathBuf::from)
+}
 
 /// The process of the etcd that runs for the node in a folder; `None` if none does.
 pub fn process(node: &Path) -> Option<Pid> {

@@ -8,6 +8,7 @@ pub mod disk;
 pub mod enough;
 pub mod etcd;
 pub mod folder;
+pub mod following;
 pub mod ldif;
 pub mod pando;
 pub mod people;
@@ -18,6 +19,7 @@ pub mod replica;
 pub mod router;
 pub mod secure;
 pub mod slapd;
+pub mod sssd;
 pub mod subject;
 pub mod tools;
 
@@ -30,6 +32,7 @@ pub use random::Random;
 pub use replica::Replica;
 pub use secure::Secure;
 pub use slapd::Slapd;
+pub use sssd::Sssd;
 pub use subject::Subject;
 
 use std::time::Duration;

@@ -21,6 +21,7 @@ pub struct Replica {
     address: SocketAddr,
     slapd: PathBuf,
     config: PathBuf,
+    provider: SocketAddr,
     /// The process. It stands before `folder`: it must end before its files are removed.
     running: Option<Running>,
     _folder: Folder,
@@ -42,11 +43,21 @@ impl Replica {
             address: free_address(),
             slapd,
             config,
+            provider,
             running: None,
             _folder: folder,
         };
         replica.serve();
         replica
+    }
+
+    /// Writes another provider into the configuration of a replica that is stopped.
+    pub fn follow(&mut self, provider: SocketAddr) {
+        assert!(self.running.is_none(), "the file is read at the start");
+        let before = fs::read_to_string(&self.config).expect("our own file");
+        let after = before.replace(&self.provider.to_string(), &provider.to_string());
+        fs::write(&self.config, after).expect("our own file");
+        self.provider = provider;
     }
 
     /// Starts the process, also after a stop.

@@ -22,6 +22,6 @@ pub mod voters;
 
 pub use member::{Address, Member, Pace, Start, TlsFiles};
 pub use process::{ProcessState, Supervisor};
-pub use program::EtcdProgram;
+pub use program::{EtcdProgram, ProgramError};
 pub use voter::{OwnVoter, Progress};
 pub use voters::{Candidate, Seen};

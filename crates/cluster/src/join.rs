@@ -25,13 +25,15 @@ use std::time::Duration;
 
 /// Name of a node's data folder in its folder.
 const DATA: &str = "data";
-/// Names that an interrupted call leaves before there is an identity.
-const REMAINS: &[&str] = &["cluster.partial"];
+/// Names that may be in the folder of a new node: what an interrupted call leaves before there is
+/// an identity, and the node's settings.
+const ALLOWED: &[&str] = &["cluster.partial", "pando.toml"];
 
 /// Joining of a node, as an operator asks for it.
 #[derive(Debug, Clone)]
 pub struct JoinOptions {
-    /// The new node's folder: missing or empty, or with a joining that was interrupted.
+    /// The new node's folder: missing, empty but for `pando.toml`, or with a joining that was
+    /// interrupted.
     pub dir: PathBuf,
     /// A node of the cluster.
     pub from: Address,
@@ -40,6 +42,8 @@ pub struct JoinOptions {
     /// Where other nodes will reach the new one; `None` for the address of this machine from which
     /// it reaches `from`, with the usual port.
     pub address: Option<Address>,
+    /// Reason why this machine has no etcd that the node could run; `None` if it has one.
+    pub without_etcd: Option<String>,
 }
 
 /// Gets an identity for a new node, or returns that of a joining that was interrupted.
@@ -150,7 +154,7 @@ fn interrupted(options: &JoinOptions) -> Result<Option<Identity>, Trouble> {
     }
     match names
         .iter()
-        .all(|name| REMAINS.iter().any(|it| name == *it))
+        .all(|name| ALLOWED.iter().any(|it| name == *it))
     {
         true => Ok(None),
         false => Err(Trouble::Refused(format!(
@@ -181,6 +185,7 @@ async fn ask(options: &JoinOptions) -> Result<Asked, Trouble> {
         node,
         address: address.clone(),
         format_max: level::highest(),
+        without_etcd: options.without_etcd.clone(),
     };
     let answer = link.post("/join", &request).await?;
     Ok(Asked {

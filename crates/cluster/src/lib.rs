@@ -34,5 +34,6 @@ mod trouble;
 pub mod upgrade;
 pub mod volatile;
 pub mod voting;
+pub mod witnesses;
 
 pub use trouble::Trouble;

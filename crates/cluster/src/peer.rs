@@ -1,8 +1,8 @@
 //! The service that a node of a cluster offers to other nodes, and the client of it.
 //!
 //! HTTP over TLS at the node's address: `POST /join` for new nodes with a token; for nodes with a
-//! certificate `GET /status`, `POST /remove`, `POST /leave`, `POST /upgrade`,
-//! `GET /snapshot`, `GET /snapshot/ID/sums/FIRST` and `GET /snapshot/ID/PIECE`.
+//! certificate `GET /status`, `GET /executed/POSITION`, `POST /remove`, `POST /leave`,
+//! `POST /upgrade`, `GET /snapshot`, `GET /snapshot/ID/sums/FIRST` and `GET /snapshot/ID/PIECE`.
 //!
 //! Invariants:
 //! - who has no certificate of the cluster's authority can join with a token and do nothing else;
@@ -21,9 +21,10 @@ mod tls;
 
 pub use client::{Link, PeerClient};
 pub use message::{
-    Fill, JoinAnswer, JoinEtcd, JoinRequest, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus,
-    Offer, Registered, RemoveRequest, Removed, Sums, UpgradeAnswer, UpgradeRequest, Voter,
+    Executed, Fill, JoinAnswer, JoinEtcd, JoinRequest, LeaveAnswer, LeaveRequest, LogStatus,
+    NodeStatus, Offer, Registered, RemoveRequest, Removed, Sums, UpgradeAnswer, UpgradeRequest,
+    Voter,
 };
-pub use node::PeerNode;
+pub use node::{PeerNode, Reached};
 pub use service::{Service, ServiceOptions, listen};
 pub use survey::{Answer, survey};

@@ -4,23 +4,63 @@
 use crate::completion::{Completion, Finished, Mailbox, Settled};
 use crate::control::position;
 use crate::ticket::{Form, Pending, Ticket};
-use protocol::ResultCode;
-use protocol::control::Position;
+use protocol::control::{AssuredReplicationRequest, LocalLevel, Position};
+use protocol::{OwnedControl, ResultCode, oid};
+use replica::witnesses::{self, OwnWitnesses, Testimony, WitnessQuestion};
 use replica::{Clients, Submission};
 use state::execute::Done;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Receiver of the results of writes.
-#[derive(Debug)]
 pub(crate) struct Answering {
     /// Identifier of the order of writes, for positions.
     log: [u8; 16],
+    witnesses: OwnWitnesses,
 }
 
 impl Answering {
-    pub fn of(log: [u8; 16]) -> Answering {
-        Answering { log }
+    pub fn of(log: [u8; 16], witnesses: &OwnWitnesses) -> Answering {
+        let witnesses = Arc::clone(witnesses);
+        Answering { log, witnesses }
+    }
+
+    /// Adds the response control of assured replication to the end of a successful write that asks
+    /// for it. `None` if the answer is held until other nodes have the write, too.
+    fn assure(&self, request: &Pending, mut done: Finished, at: Position) -> Option<Finished> {
+        let Some(asked) = request.reply.assured.clone() else {
+            return Some(done);
+        };
+        let Some(controls) = done.controls_after_success() else {
+            return Some(done);
+        };
+        let witnesses = match self.witnesses.get() {
+            Some(it) if witnesses::level(&asked) != LocalLevel::None => it,
+            reached => {
+                let testimony = reached.map(|_| Testimony::default());
+                controls.push(assurance(&asked, testimony));
+                return Some(done);
+            }
+        };
+        let (session, id) = (request.session, request.id);
+        let mailbox = Arc::clone(&request.mailbox);
+        let until = Instant::now() + witnesses::patience(&asked);
+        let all = witnesses::level(&asked) == LocalLevel::ProcessedAllServers;
+        let answer = move |testimony| {
+            if let Some(controls) = done.controls_after_success() {
+                controls.push(assurance(&asked, Some(testimony)));
+            }
+            let what = done;
+            mailbox.deliver(vec![Completion { session, id, what }]);
+        };
+        witnesses.ask(WitnessQuestion {
+            position: at.position,
+            all,
+            until,
+            then: Box::new(answer),
+        });
+        None
     }
 }
 
@@ -43,7 +83,13 @@ impl Clients for Answering {
                 submission.writes.units().for_each(|_| drop(results.next()));
                 continue;
             };
-            boxes.put(&ticket.request, finished(ticket, results, at));
+            let mut done = Some(finished(ticket, results, at));
+            if let (Some(_), Some(at)) = (&ticket.request.reply.assured, at) {
+                done = done.and_then(|it| self.assure(&ticket.request, it, at));
+            }
+            if let Some(done) = done {
+                boxes.put(&ticket.request, done);
+            }
         }
         boxes.deliver();
     }
@@ -57,6 +103,13 @@ impl Clients for Answering {
         }
         boxes.deliver();
     }
+}
+
+/// The response control of assured replication.
+fn assurance(asked: &AssuredReplicationRequest, testimony: Option<Testimony>) -> OwnedControl {
+    OwnedControl::with_value(oid::ASSURED_REPLICATION_RESPONSE, false, |out| {
+        witnesses::report(asked, testimony, out);
+    })
 }
 
 /// Completions, by mailbox.
@@ -121,7 +174,6 @@ fn finished(
             let mut own = Vec::new();
             if done.outcome.result.code == ResultCode::SUCCESS {
                 own.extend(position);
-                own.extend_from_slice(&ticket.request.reply.done);
             }
             Finished::Transaction(Box::new(Settled {
                 own,

@@ -4,7 +4,7 @@ use crate::account::check::{CheckPurpose, PasswordChecked};
 use crate::arrival::Arrival;
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
-use protocol::{LdapResult, MessageId, OwnedControl, ResultKind};
+use protocol::{LdapResult, MessageId, OwnedControl, ResultCode, ResultKind};
 use state::execute::Outcome;
 use state::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -103,6 +103,18 @@ pub(crate) enum Finished {
         stop: Stop,
         reply: Reply,
     },
+}
+
+impl Finished {
+    /// Response controls of the end of a successful write or transaction; `None` for anything else.
+    pub fn controls_after_success(&mut self) -> Option<&mut Vec<OwnedControl>> {
+        let (result, controls) = match self {
+            Finished::Write { outcome, .. } => (&outcome.result, &mut outcome.controls),
+            Finished::Transaction(settled) => (&settled.result, &mut settled.own),
+            _ => return None,
+        };
+        (result.code == ResultCode::SUCCESS).then_some(controls)
+    }
 }
 
 /// How a transaction ended (RFC 5805 §3.4).

@@ -1,6 +1,5 @@
 //! Controls of a request: known ones are decoded, unknown critical ones refused (RFC 4511 §4.1.11).
 
-pub(crate) mod assurance;
 pub(crate) mod position;
 pub(crate) mod proxy;
 mod search;
@@ -296,11 +295,7 @@ impl<'a> Controls<'a> {
     pub fn ask(&self, reply: &mut Reply) {
         reply.policy = self.password_policy;
         reply.position = self.position.is_some();
-        let assured = self.assured.as_ref();
-        reply.done = assured
-            .map(|it| assurance::response(&it.0))
-            .into_iter()
-            .collect();
+        reply.assured = self.assured.as_ref().map(|it| it.0.clone());
     }
 
     /// Refuses controls that the subject may not use for a write to this entry.

@@ -7,6 +7,7 @@ use crate::places::Running;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
+use replica::witnesses::OwnWitnesses;
 use replica::{Clock, Replica};
 use spool::Spools;
 use spool::cookie::CookieKey;
@@ -37,6 +38,7 @@ pub(crate) struct DirectoryState {
     /// Kept sorted lists, of which views and pages show parts.
     pub lists: Arc<Lists>,
     pub memory: Arc<Budget>,
+    pub witnesses: OwnWitnesses,
 }
 
 impl DirectoryState {

@@ -50,6 +50,7 @@ pub use operation::follow::{Followed, Follower};
 pub use options::{Connect, Options, Reached};
 pub use peer::Peer;
 pub use replica::changes::Keeping;
+pub use replica::witnesses::{Testimony, WitnessQuestion, Witnesses};
 pub use replica::{Clock, InitOptions, Patience, Scrubbing, Status, SystemClock};
 pub use search::cursor::Cursor;
 pub use session::Session;

@@ -10,6 +10,7 @@ use crate::options::{Options, Reached};
 use crate::worker::Worker;
 use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::commit_log::CommitLog;
+use replica::witnesses::{OwnWitnesses, Witnesses};
 use replica::{Observer, Opened, Status};
 use spool::Spools;
 use spool::cookie::CookieKey;
@@ -21,6 +22,7 @@ use state::stop::Failure;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// Maximum number of wrong passwords remembered, at some 100 bytes each, and the time since the
 /// last attempt for which they are.
@@ -59,7 +61,8 @@ impl Directory {
             .map_err(|source| Failure::file("starting a thread", source))?;
         let monitor = Arc::new(Monitor::new(options.clock.now_us()));
         let feed = Arc::new(Feed::default());
-        let clients = Answering::of(cookie_key.log());
+        let witnesses = OwnWitnesses::default();
+        let clients = Answering::of(cookie_key.log(), &witnesses);
         let node = replica::Options {
             clock: Arc::clone(&options.clock),
             changes: options.changes,
@@ -87,6 +90,7 @@ impl Directory {
             spools: Arc::new(Spools::new(data, options.spool_bytes_max, &memory)),
             lists: Arc::new(Lists::new(data, options.spool_bytes_max, &memory)),
             memory,
+            witnesses,
         };
         Ok(Directory {
             shared: Arc::new(shared),
@@ -132,6 +136,23 @@ impl Directory {
     /// the first call counts.
     pub fn set_shown(&self, part: Shown) {
         let _ = self.shared.monitor.shown.set(part);
+    }
+
+    /// Sets who asks the other nodes of the cluster for what they have executed, before any client
+    /// is served. Only the first call counts; a node alone has none.
+    pub fn set_witnesses(&self, witnesses: Arc<dyn Witnesses>) {
+        let _ = self.shared.witnesses.set(witnesses);
+    }
+
+    /// Calls `then` with the position of this node of a cluster as soon as that is at least
+    /// `position`, or with the one that it has at `until`.
+    pub fn when_reached(
+        &self,
+        position: u64,
+        until: Instant,
+        then: impl FnOnce(u64) + Send + 'static,
+    ) {
+        self.shared.replica.when_reached(position, until, then);
     }
 
     /// Writes a copy of the newest state of the database, from the first byte to the last.

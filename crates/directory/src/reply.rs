@@ -1,6 +1,7 @@
 //! Parts of a response besides its result, and the response of a write.
 
-use protocol::{MessageId, OwnedControl, ResultCode, ResultKind, response};
+use protocol::control::AssuredReplicationRequest;
+use protocol::{MessageId, ResultCode, ResultKind, response};
 use state::execute::Outcome;
 
 /// Parts of the response besides the result.
@@ -16,8 +17,9 @@ pub(crate) struct Reply {
     pub policy: bool,
     /// Whether the client asked for the position of its write.
     pub position: bool,
-    /// Response controls after success.
-    pub done: Vec<OwnedControl>,
+    /// The servers on which the client wants its write to be before the answer; `None` if it has
+    /// not asked for that.
+    pub assured: Option<Box<AssuredReplicationRequest>>,
 }
 
 /// Writes the response of a write with its response controls.
@@ -29,14 +31,6 @@ pub(crate) fn write_response(
     reply: &Reply,
 ) {
     let Outcome { result, controls } = outcome;
-    let joined;
-    let controls = match result.code {
-        ResultCode::SUCCESS if !reply.done.is_empty() => {
-            joined = [&controls[..], &reply.done[..]].concat();
-            &joined
-        }
-        _ => controls,
-    };
     let value = match result.code {
         ResultCode::SUCCESS => &reply.value,
         _ => &reply.refused,

@@ -86,11 +86,8 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let mut controls = message.controls.iter();
-        if controls.any(|it| matches!(it.oid, oid::DONT_USE_COPY | oid::POSITION)) {
-            // RFC 6171 §3: writes acknowledged before this request must be visible, and the present
-            // snapshot may be older.
-            self.reader.reset();
-            match freshness::postpone(&self.shared, &self.mailbox, session, message) {
+        if controls.any(|it| freshness::may_wait_for(&self.shared, it.oid)) {
+            match self.postpone(session, message) {
                 Ok(false) => {}
                 Ok(true) => return Flow::Later,
                 Err(stop) => return self.refuse(session, message, stop, out),
@@ -123,6 +120,16 @@ impl Worker {
             false => {}
         }
         flow
+    }
+
+    /// Whether the request has to wait for a newer state.
+    #[cold]
+    fn postpone(&mut self, session: &mut Session, message: &Message<'_>) -> Result<bool, Stop> {
+        // RFC 6171 §3: writes acknowledged before this request must be visible, and the present
+        // snapshot may be older.
+        self.reader.reset();
+        let newest = self.reader.snapshot()?;
+        freshness::postpone(&self.shared, &self.mailbox, &newest, session, message)
     }
 
     /// Answers a request that cannot be executed as its client asks.

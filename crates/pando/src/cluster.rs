@@ -11,6 +11,7 @@ mod node;
 mod recover;
 mod served;
 mod status;
+mod witnessing;
 
 pub use ending::Ending;
 pub use join::enter;
@@ -70,6 +71,9 @@ pub fn make_first(it: &ClusterInit) -> Result<Identity, Problem> {
         etcd: etcd(it),
     };
     let data = data_folder(&it.dir)?;
+    if options.etcd.is_none() {
+        folder::etcd_program(&it.dir)?.map_err(Problem::failed)?;
+    }
     let moving = Moving::read(&it.dir)?;
     let database = Unserved::open(&it.dir, &data)?;
     let identity = init::found(&options, |cluster, generation| {

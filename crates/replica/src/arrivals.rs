@@ -55,6 +55,11 @@ impl Arrivals {
         then(outcome);
     }
 
+    /// The position that the node has reached.
+    pub fn position(&self) -> u64 {
+        self.position.load(Ordering::Acquire)
+    }
+
     /// Notes how far the node is, and tells the readers whose wait is over.
     pub fn reach(&self, place: u64, position: u64) {
         self.place.store(place, Ordering::Release);

@@ -38,6 +38,7 @@ mod scrub;
 #[cfg(test)]
 mod simulation;
 mod steward;
+pub mod witnesses;
 mod writer;
 
 pub use arrivals::Arrived;

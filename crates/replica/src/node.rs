@@ -293,6 +293,22 @@ impl<T: Send + 'static> Replica<T> {
         }
     }
 
+    /// Calls `then` with the position of this node as soon as that is at least `position`, or with
+    /// the one that it has at `until`. Positions of a node alone are not followed: 0.
+    pub fn when_reached(
+        &self,
+        position: u64,
+        until: Instant,
+        then: impl FnOnce(u64) + Send + 'static,
+    ) {
+        let Some(Cluster { arrivals, .. }) = &self.cluster else {
+            return then(0);
+        };
+        let reached = Arc::clone(arrivals);
+        let then: Arrived = Box::new(move |_| then(reached.position()));
+        arrivals.wait(Goal::Position(position), until, then);
+    }
+
     /// Begins to compact the database while it is served.
     ///
     /// # Errors

@@ -17,6 +17,8 @@ const VERSION: u8 = 1;
 /// Version byte of cookies of sorted searches and of context ids of views.
 const VERSION_SORTED: u8 = 4;
 const VERSION_CONTEXT: u8 = 5;
+/// Version byte of cookies and context ids with a position, behind which the cookie itself stands.
+const VERSION_POSITIONED: u8 = 6;
 const BODY_BYTES: usize = 1 + 2 + 8 + 8 + 8;
 const TAG_BYTES: usize = 16;
 
@@ -138,6 +140,23 @@ impl CookieKey {
         is_ours.then_some(list)
     }
 
+    /// The same cookie or context id, with the position of the state that its search has seen: a
+    /// node of a cluster waits for that before it goes on with a search of another node.
+    pub fn positioned(&self, cookie: &[u8], position: u64) -> Vec<u8> {
+        let body = &cookie[..cookie.len().saturating_sub(TAG_BYTES)];
+        let mut positioned = Vec::with_capacity(cookie.len() + 9);
+        positioned.push(VERSION_POSITIONED);
+        positioned.extend_from_slice(&position.to_be_bytes());
+        positioned.extend_from_slice(body);
+        self.sign(positioned)
+    }
+
+    /// The position in a cookie or context id; `None` if it has none, or if this key did not sign
+    /// it.
+    pub fn position_of(&self, cookie: &[u8]) -> Option<u64> {
+        Some(positioned(self.signed(cookie)?)?.0)
+    }
+
     /// Appends the tag to a cookie. Public for the fuzz body, whose mutations would otherwise never
     /// pass the tag.
     pub fn sign(&self, mut body: Vec<u8>) -> Vec<u8> {
@@ -146,8 +165,14 @@ impl CookieKey {
         body
     }
 
-    /// The content of a signed cookie; `None` if the tag is wrong.
+    /// The content of a signed cookie without its position; `None` if the tag is wrong.
     fn verified<'c>(&self, signed: &'c [u8]) -> Option<&'c [u8]> {
+        let body = self.signed(signed)?;
+        Some(positioned(body).map_or(body, |it| it.1))
+    }
+
+    /// What the tag of a cookie is for; `None` if the tag is wrong.
+    fn signed<'c>(&self, signed: &'c [u8]) -> Option<&'c [u8]> {
         let (body, tag) = signed.split_last_chunk::<TAG_BYTES>()?;
         let mut expected = [0; 32];
         expected[..TAG_BYTES]
@@ -176,6 +201,13 @@ impl CookieKey {
             fingerprint: number(19),
         })
     }
+}
+
+/// The position that stands before the body of a cookie, and that body; `None` if there is none.
+fn positioned(body: &[u8]) -> Option<(u64, &[u8])> {
+    let (version, rest) = body.split_first()?;
+    let (position, rest) = rest.split_first_chunk::<8>()?;
+    (*version == VERSION_POSITIONED).then_some((u64::from_be_bytes(*position), rest))
 }
 
 #[cfg(test)]
@@ -226,5 +258,31 @@ mod tests {
             assert!(key.open_sorted(&bad, 5).is_err(), "byte {at}");
         }
         assert_eq!(key.open_context(b"", 5), None);
+    }
+
+    #[test]
+    fn a_cookie_may_have_a_position() {
+        let key = CookieKey::from_bytes([7; 32]);
+        let at = PagePosition {
+            region: 1,
+            after: EntryId(42),
+            sent: 9,
+            fingerprint: 5,
+        };
+        let plain = key.seal(&at);
+        assert_eq!(key.position_of(&plain), None);
+        let cookie = key.positioned(&plain, 1_234);
+        assert_eq!(key.position_of(&cookie), Some(1_234));
+        assert_eq!(key.open(&cookie, 5).expect("ours"), at);
+        let context = key.positioned(&key.seal_context(5, 9), 7);
+        assert_eq!(key.open_context(&context, 5), Some(9));
+        assert_eq!(key.position_of(&context), Some(7));
+        for at in 0..cookie.len() {
+            let mut bad = cookie.clone();
+            bad[at] ^= 1;
+            assert!(key.open(&bad, 5).is_err(), "byte {at}");
+            assert_eq!(key.position_of(&bad), None, "byte {at}");
+        }
+        assert_eq!(key.position_of(b""), None);
     }
 }

@@ -7,6 +7,8 @@
 //! - temporary files have no name, so that none is left behind.
 
 pub mod cookie;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod list;
 pub mod memory;
 mod spool;

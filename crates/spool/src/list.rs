@@ -23,7 +23,7 @@ pub struct List {
     /// Offset of every `coded::GROUP`th key in the coded keys, beginning with the first.
     groups: Box<[u64]>,
     length: u32,
-    /// Number of this list, unique in the process.
+    /// Number of this list: no other one of this process has it, and hardly any of another.
     number: u64,
     origin: Origin,
 }
@@ -49,7 +49,7 @@ impl List {
         self.length
     }
 
-    /// Number of this list, unique in the process; part of cookies and context ids.
+    /// Number of this list, by which cookies and context ids name it.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod fuzz;
+pub mod sync_cookie;
 
 use crate::meta::META_TIME;
 use crate::stop::{Failure, Stop};

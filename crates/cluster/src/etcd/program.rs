@@ -15,8 +15,8 @@ pub const OLDEST: Version = Version {
 };
 
 /// Advice about a missing or old program.
-const WAY_OUT: &str =
-    "run `make etcd` in Pando's sources, or set cluster.etcd_program to the path of a newer one";
+const WAY_OUT: &str = "run `make etcd` in Pando's sources, or name one in pando.toml by \
+                       cluster.etcd_program";
 
 /// Version of etcd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,8 +2,8 @@
 //! same.
 
 use super::message::{
-    JoinAnswer, JoinRequest, LeaveAnswer, LeaveRequest, NodeStatus, Offer, Refusal, RemoveRequest,
-    Sums,
+    Executed, JoinAnswer, JoinRequest, LeaveAnswer, LeaveRequest, NodeStatus, Offer, Refusal,
+    RemoveRequest, Sums,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +13,7 @@ pub fn message(bytes: &[u8]) {
     again::<JoinRequest>(bytes);
     again::<JoinAnswer>(bytes);
     again::<NodeStatus>(bytes);
+    again::<Executed>(bytes);
     again::<RemoveRequest>(bytes);
     again::<LeaveRequest>(bytes);
     again::<LeaveAnswer>(bytes);

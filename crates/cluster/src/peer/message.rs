@@ -22,6 +22,9 @@ pub struct JoinRequest {
     /// Highest format level that its program executes; the first if the program does not say.
     #[serde(default = "first_level")]
     pub format_max: u32,
+    /// Reason why its machine has no etcd to run; `None` if it has one, or does not say.
+    #[serde(default)]
+    pub without_etcd: Option<String>,
 }
 
 fn first_level() -> u32 {
@@ -219,6 +222,14 @@ pub struct LeaveAnswer {
     pub left: bool,
     /// Reason why it has not left yet; `None` if it has left.
     pub waiting: Option<String>,
+}
+
+/// How far a node is: `GET /executed/POSITION`. Waits a moment until the node has executed that
+/// position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Number of records that changed the node's state.
+    pub position: u64,
 }
 
 /// A copy of a node's database that is made or served: `GET /snapshot`.

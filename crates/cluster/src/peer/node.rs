@@ -5,12 +5,20 @@ use super::message::{
 };
 use crate::identity::Member;
 use std::io::PipeWriter;
+use std::time::Instant;
+
+/// Receives the position of a node's state.
+pub type Reached = Box<dyn FnOnce(u64) + Send>;
 
 /// A running node, as far as other nodes ask it. The functions may wait for the disk, and are
 /// called on threads where that does no harm.
 pub trait PeerNode: Send + Sync + 'static {
     /// The node's state.
     fn status(&self) -> NodeStatus;
+
+    /// Calls `then` with the position of the node's state as soon as that is at least `position`,
+    /// or with the one that it has at `until`. Does not wait.
+    fn when_reached(&self, position: u64, until: Instant, then: Reached);
 
     /// The nodes of the cluster, this one included.
     fn members(&self) -> Vec<Member>;

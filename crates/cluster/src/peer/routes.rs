@@ -1,8 +1,8 @@
 //! The answer to each request.
 
 use super::message::{
-    JoinAnswer, JoinEtcd, JoinRequest, LeaveRequest, NodeStatus, Refusal, RemoveRequest, Removed,
-    UpgradeRequest,
+    Executed, JoinAnswer, JoinEtcd, JoinRequest, LeaveRequest, NodeStatus, Refusal, RemoveRequest,
+    Removed, UpgradeRequest,
 };
 use super::node::PeerNode;
 use crate::identity::{Etcd, Identity, Member};
@@ -22,11 +22,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// The longest body of a request.
 const BODY_BYTES_MAX: usize = 16 << 10;
+/// Time for which a question for a position waits until the node has reached it.
+const EXECUTED_WAIT: Duration = Duration::from_secs(1);
 /// Pieces of copies in memory at a time.
 const PIECES_MAX: usize = 16;
 
@@ -81,6 +83,7 @@ pub fn routes(
     Ok(Router::new()
         .route("/join", post(join))
         .route("/status", get(status))
+        .route("/executed/{position}", get(executed))
         .route("/remove", post(remove))
         .route("/leave", post(leave))
         .route("/upgrade", post(upgrade))
@@ -105,6 +108,24 @@ async fn status(
     caller.require_node()?;
     let status = blocking(move || it.node.status()).await?;
     json(&status)
+}
+
+async fn executed(
+    State(it): Shared,
+    Extension(caller): Extension<Caller>,
+    Path(position): Path<u64>,
+) -> Result<Response, Refused> {
+    caller.require_node()?;
+    let (tell, told) = oneshot::channel();
+    let then = Box::new(move |position| {
+        // Who asked may have gone.
+        let _ = tell.send(position);
+    });
+    it.node
+        .when_reached(position, Instant::now() + EXECUTED_WAIT, then);
+    let ends = |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "this node stops");
+    let position = told.await.map_err(ends)?;
+    json(&Executed { position })
 }
 
 async fn remove(
@@ -234,6 +255,7 @@ impl Answers {
             return Err(Refused::new(StatusCode::CONFLICT, why));
         }
         self.require_known_level(request)?;
+        self.require_etcd(request)?;
         // All that can fail comes before the token is used up.
         let failed = |error: Trouble| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error);
         let authority = self.identity.authority().map_err(failed)?;
@@ -271,6 +293,21 @@ impl Answers {
             request.format_max
         );
         Err(Refused::new(StatusCode::CONFLICT, why))
+    }
+
+    /// Refuses a new node that could not run etcd, where nodes do.
+    fn require_etcd(&self, request: &JoinRequest) -> Result<(), Refused> {
+        let managed = matches!(self.identity.membership.etcd, Etcd::Managed(_));
+        match &request.without_etcd {
+            Some(reason) if managed => {
+                let why = format!(
+                    "nodes of this cluster run its etcd, and the new one cannot: {reason} (the \
+                     new folder may hold a pando.toml with that setting); the token is not used up"
+                );
+                Err(Refused::new(StatusCode::CONFLICT, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How a new node reaches etcd.

@@ -3,14 +3,15 @@
 use crate::node::{Donor, Joiner};
 use cluster::identity::Member;
 use cluster::peer::{
-    LeaveAnswer, LeaveRequest, NodeStatus, PeerNode, RemoveRequest, Service, UpgradeAnswer,
-    UpgradeRequest,
+    LeaveAnswer, LeaveRequest, NodeStatus, PeerNode, Reached, RemoveRequest, Service,
+    UpgradeAnswer, UpgradeRequest,
 };
 use cluster::snapshot::Watch;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 use store::Store;
 
 /// A node that copies its database, and is otherwise like another.
@@ -22,6 +23,10 @@ struct StoreNode {
 impl PeerNode for StoreNode {
     fn status(&self) -> NodeStatus {
         self.like.status()
+    }
+
+    fn when_reached(&self, _: u64, _: Instant, then: Reached) {
+        then(0);
     }
 
     fn members(&self) -> Vec<Member> {

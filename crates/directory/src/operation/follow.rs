@@ -13,7 +13,6 @@
 mod ahead;
 mod answer;
 mod begin;
-pub(crate) mod cookie;
 mod follower;
 mod persist;
 mod refresh;

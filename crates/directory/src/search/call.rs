@@ -79,6 +79,16 @@ impl<'n> SearchCall<'n> {
         (self.lent.clock.now_us() / 1_000_000) as i64
     }
 
+    /// A cookie or context id as it is sent: in a cluster, it names the position of the state that
+    /// the search has seen.
+    pub fn sent_cookie(&self, made: Vec<u8>) -> Result<Vec<u8>, Stop> {
+        if !self.shared.replica.is_of_cluster() {
+            return Ok(made);
+        }
+        let position = self.snapshot.position()?;
+        Ok(self.cookie_key.positioned(&made, position))
+    }
+
     /// Returns the buffer for the next search, unless it grew too large.
     pub fn give_back(&self, scratch: Vec<u8>) {
         if scratch.capacity() <= SCRATCH_BYTES_MAX {

@@ -33,7 +33,7 @@ impl End {
         let (limits, settings) = (&search.limits, &call.catalog.limits);
         let (code, text) = match self {
             End::PageFull => {
-                finish_full_page(call, search, sink, out);
+                finish_full_page(call, search, sink, out)?;
                 return Ok(Step::Finished);
             }
             End::SizeLimit => (
@@ -109,7 +109,7 @@ pub(crate) fn park(
         return Ok(Step::Parked);
     }
     if search.is_page_full() {
-        finish_full_page(call, search, sink, out);
+        finish_full_page(call, search, sink, out)?;
     } else {
         let text = limits::time_text(&search.limits, &call.catalog.limits);
         finish_with(search, sink, ResultCode::TIME_LIMIT_EXCEEDED, text, out);
@@ -118,14 +118,21 @@ pub(crate) fn park(
 }
 
 /// Writes success with a cookie for the start of the next page.
-fn finish_full_page(call: &SearchCall<'_>, search: &Search, sink: &Sink, out: &mut Vec<u8>) {
+fn finish_full_page(
+    call: &SearchCall<'_>,
+    search: &Search,
+    sink: &Sink,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
     let page = search.page.expect("only a paged search has a full page");
     let mut at = page.start;
     // The number of regions fits, see `alias::regions`.
     at.region = search.source.area as u16;
     at.after = search.source.after;
     at.sent += search.sent;
-    finish_page(search, sink, &call.cookie_key.seal(&at), out);
+    let cookie = call.sent_cookie(call.cookie_key.seal(&at))?;
+    finish_page(search, sink, &cookie, out);
+    Ok(())
 }
 
 /// Writes success, with a paging cookie if the search is paged (empty on the last page).

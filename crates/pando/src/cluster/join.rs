@@ -1,6 +1,6 @@
 //! `pando cluster join`: a new node with a copy of the directory.
 
-use super::folder::address;
+use super::folder::{self, address};
 use crate::cli::ClusterJoin;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
@@ -39,6 +39,9 @@ pub fn enter(it: &ClusterJoin) -> Result<Identity, Problem> {
         address: own.map(|text| address("--address", text)).transpose()?,
         token: token.map_err(|error| Problem::usage(format_args!("--token: {error}")))?,
         from,
+        without_etcd: folder::etcd_program(&it.dir)?
+            .err()
+            .map(|it| it.to_string()),
     };
     let identity = join::enter(&options).map_err(Problem::failed)?;
     write_settings(&it.dir)?;

@@ -4,6 +4,7 @@ use super::ending::{Ending, Endings};
 use super::facts::Part;
 use super::join;
 use super::served::ServedNode;
+use super::witnessing::OtherNodes;
 use crate::report::Problem;
 use ::cluster::Trouble;
 use ::cluster::etcd::{
@@ -148,6 +149,8 @@ impl Joined {
             voting: Arc::downgrade(&voting),
         };
         directory.set_shown(Box::new(move || part.entries()));
+        let others = OtherNodes::start(&self.identity, Arc::downgrade(log));
+        directory.set_witnesses(Arc::new(others.map_err(Problem::failed)?));
         let endings = Arc::default();
         let node = Arc::new(ServedNode {
             identity: Arc::clone(&self.identity),

@@ -5,8 +5,8 @@ use ::cluster::departure::{Consent, Departures};
 use ::cluster::identity::{Etcd, Identity, Member};
 use ::cluster::log::{ClusterView, EtcdLog};
 use ::cluster::peer::{
-    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Registered, RemoveRequest,
-    UpgradeAnswer, UpgradeRequest, Voter,
+    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Reached, Registered,
+    RemoveRequest, UpgradeAnswer, UpgradeRequest, Voter,
 };
 use ::cluster::voting::Voting;
 use directory::{Clock, Directory, SystemClock};
@@ -15,7 +15,7 @@ use replica::level;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time for which records are kept for a node that copies the database.
 const HELD: Duration = Duration::from_secs(3_600);
@@ -91,6 +91,10 @@ impl PeerNode for ServedNode {
             members: self.members(),
             log: self.log_status(&view, status.map(|it| it.level)),
         }
+    }
+
+    fn when_reached(&self, position: u64, until: Instant, then: Reached) {
+        self.directory.when_reached(position, until, then);
     }
 
     fn members(&self) -> Vec<Member> {

@@ -3,6 +3,7 @@
 use crate::list::List;
 use crate::memory::Budget;
 use crate::spool::Spools;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +40,12 @@ pub struct ListQuery<'a> {
     pub now_us: u64,
 }
 
+/// A random number, so that lists of other nodes and of earlier processes have other numbers. It is
+/// not 0, and neither are the numbers after it.
+fn first_number() -> u64 {
+    (RandomState::new().hash_one(()) >> 1) | 1
+}
+
 impl Lists {
     /// An empty set of lists whose files are made in `folder` and take at most `bytes_max` bytes (0
     /// for no limit).
@@ -46,7 +53,7 @@ impl Lists {
         Lists {
             spools: Arc::new(Spools::of_lists(folder, bytes_max, memory)),
             kept: Mutex::default(),
-            next: AtomicU64::new(1),
+            next: AtomicU64::new(first_number()),
         }
     }
 

@@ -2,14 +2,13 @@
 //! phases, the result.
 
 use crate::context::VisibleEntry;
-use crate::operation::follow::cookie;
 use crate::operation::follow::follower::{Follower, Gone, Kind};
 use crate::search::large;
 use protocol::control::{
     ChangeType, EntryChangeNotification, SyncDone, SyncInfo, SyncState, SyncStateValue,
 };
 use protocol::{LdapResult, OwnedControl, ResultKind, oid, response};
-use state::history::Moment;
+use state::history::{Moment, sync_cookie};
 use state::stop::Stop;
 use std::borrow::Cow;
 
@@ -256,7 +255,7 @@ impl Follower {
     }
 
     fn cookie(&self, moment: Moment) -> String {
-        cookie::print(self.rid, moment)
+        sync_cookie::print(self.rid, moment)
     }
 }
 

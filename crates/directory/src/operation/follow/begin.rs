@@ -2,8 +2,6 @@
 
 use crate::context::Context;
 use crate::control::Controls;
-use crate::operation::follow::cookie;
-use crate::operation::follow::cookie::Held;
 use crate::operation::follow::follower::*;
 use crate::places::Permit;
 use crate::search::area::{Area, AreaKind};
@@ -14,6 +12,7 @@ use crate::search::{areas, unindexed};
 use protocol::control::{Assertion, PersistentSearch, SyncMode, SyncRequest};
 use protocol::{DerefAliases, ResultCode, Scope, SearchRequest};
 use roaring::RoaringTreemap;
+use state::history::sync_cookie::{self, Held};
 use state::history::{Detail, Extent, Moment};
 use state::progress::Progress;
 use state::projection::Projection;
@@ -235,7 +234,7 @@ impl Follower {
         asked: &SyncRequest<'_>,
         extent: &Extent,
     ) -> Result<(), Stop> {
-        let (held, rid) = cookie::parse(asked.cookie);
+        let (held, rid) = sync_cookie::parse(asked.cookie);
         self.rid = rid;
         let usable = match held {
             Held::Nothing => return Ok(()),

@@ -78,9 +78,10 @@ impl Sorted {
                     Ok(window) => window,
                     Err(none) => return Ok(Err(none)),
                 };
-                let context_id = call
+                let id = call
                     .cookie_key
                     .seal_context(list.fingerprint(), list.number());
+                let context_id = call.sent_cookie(id)?;
                 search.add_control(window.control(&context_id));
                 // The window is sent as a whole result is.
                 self.goal = Goal::All;

@@ -108,7 +108,7 @@ fn finish_early(
     };
     match (end, &sorted.goal) {
         (End::PageFull, Goal::Page(page)) => {
-            let cookie = page.cookie(call.cookie_key, search.sent);
+            let cookie = call.sent_cookie(page.cookie(call.cookie_key, search.sent))?;
             finish(search, &sorted.goal, Some(&cookie));
             write_done(search, sink, out);
         }

@@ -4,11 +4,11 @@
 //! A consumer takes `csn` for the state it has: it stores it as `contextCSN` and skips messages
 //! whose cookie is not newer. So a cookie is the change sequence number of the last change sent.
 
-use state::history::Moment;
+use super::Moment;
 
 /// State of the client's copy, as its cookie tells it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub enum Held {
     /// An empty copy.
     Nothing,
     /// The content at this moment.
@@ -19,7 +19,7 @@ pub(crate) enum Held {
 
 /// Parses a cookie into the state and the consumer's replica number, which is repeated in new
 /// cookies.
-pub(crate) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
+pub fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
     let Some(cookie) = cookie.filter(|it| !it.is_empty()) else {
         return (Held::Nothing, 0);
     };
@@ -48,7 +48,7 @@ pub(crate) fn parse(cookie: Option<&[u8]>) -> (Held, u16) {
 }
 
 /// The cookie for the content at a moment.
-pub(crate) fn print(rid: u16, moment: Moment) -> String {
+pub fn print(rid: u16, moment: Moment) -> String {
     format!("rid={rid:03},csn={}", moment.to_csn())
 }
 
