@@ -66,6 +66,8 @@ pub fn found(
             peers: Vec::new(),
             etcd,
             begins: true,
+            imports: false,
+            replaces: false,
             left: false,
             rejoins: None,
             rejoined_s: 0,

@@ -18,6 +18,7 @@ use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
 use replica::commit_log::NodeId;
 use replica::level;
+use replica::membership::ClusterMark;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -127,6 +128,10 @@ fn fetch(dir: &Path, from: &Address, wanted: Wanted<'_>, watch: &Watch) -> Resul
     let source = Source {
         peers: &clients,
         place: wanted.place,
+        mark: ClusterMark {
+            cluster: identity.membership.cluster.0,
+            generation: identity.membership.generation,
+        },
     };
     runtime()?.block_on(snapshot::fetch(source, wanted.data, watch))
 }
@@ -236,6 +241,8 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
             peers,
             etcd,
             begins: false,
+            imports: false,
+            replaces: answer.replaces,
             left: false,
             rejoins: None,
             rejoined_s: 0,

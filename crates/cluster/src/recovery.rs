@@ -9,8 +9,9 @@ use crate::identity::{Etcd, Identity, Member, Processes};
 use crate::log::OpenFailure;
 use crate::peer::{NodeStatus, PeerClient};
 use crate::snapshot::SNAPSHOTS;
+use crate::succession::Successor;
 use crate::trouble::Trouble;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -59,6 +60,13 @@ fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), T
              out with `pando cluster remove`"
         )));
     }
+    if let Some(closing) = &other.log.closing {
+        return Err(Trouble::Refused(format!(
+            "the log works and is closed by an import into the node at {0}: serve that node, or \
+             take it out with `pando cluster remove DIR {0}` on another one",
+            closing.address
+        )));
+    }
     if other.place > own.place {
         return Err(Trouble::Refused(format!(
             "node {node} at {address} is further: it has reached position {}, this node {}; \
@@ -97,11 +105,12 @@ fn require_registration(identity: &Identity, other: &NodeStatus) -> Result<(), T
 
 /// Refuses to follow a log that other nodes have left, and to serve a copy of a node's folder that
 /// was left behind: one of the nodes that answer is of a later generation, or knows a later
-/// registration of this node.
+/// registration of this node. If an import has begun the latest one, returns a node of it, whose
+/// state this one is to take; `None` if this node's generation is the latest.
 ///
 /// # Errors
 /// The node that answered, and its generation; or that the folder is a copy.
-pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
+pub fn require_newest(identity: &Identity) -> Result<Option<Successor>, Trouble> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut asked = tokio::task::JoinSet::new();
@@ -111,12 +120,56 @@ pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
                 client.connect().await?.get::<NodeStatus>("/status").await
             }));
         }
-        for answer in asked.join_all().await.into_iter().flatten().flatten() {
+        let answers = asked.join_all().await.into_iter().flatten().flatten();
+        let answers: Vec<NodeStatus> = answers.collect();
+        if let Some(successor) = Successor::among(identity, &answers) {
+            return Ok(Some(successor));
+        }
+        for answer in answers {
             require_generation(identity, &answer)?;
             require_registration(identity, &answer)?;
         }
-        Ok(())
+        Ok(None)
     })
+}
+
+/// Reason why a generation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The log was lost. Other nodes may have executed more, and join with new folders.
+    Loss,
+    /// An import has filled a stopped node. Others have executed no more, and take its state.
+    Import,
+}
+
+/// Ends the node's member of etcd, and keeps its data in another folder: the generation has an etcd
+/// of its own.
+///
+/// # Errors
+/// The folder cannot be renamed.
+pub(crate) fn put_etcd_aside(dir: &Path, generation: u64) -> Result<(), Trouble> {
+    let etcd = dir.join("etcd");
+    claim::end_left(&etcd).map_err(Trouble::file(&etcd))?;
+    // A call that was interrupted may have put it aside, and a start after it have made another.
+    let mut kept = kept_etcd(dir, generation);
+    while kept.exists() {
+        kept.as_mut_os_string().push(".later");
+    }
+    match fs::rename(&etcd, &kept) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Trouble::file(&etcd)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The folder to which a node's etcd is put when a generation begins.
+fn kept_etcd(dir: &Path, generation: u64) -> PathBuf {
+    dir.join(format!("etcd.before-{generation}"))
+}
+
+/// Whether the etcd of the former generation was put aside on this node, because the generation
+/// begins: nothing but writing `cluster.json` is left to do.
+pub fn has_begun(dir: &Path, generation: u64) -> bool {
+    kept_etcd(dir, generation).exists()
 }
 
 /// Makes the node the first one of the next generation, after its database was marked. The data of
@@ -124,18 +177,13 @@ pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// A file cannot be written or renamed; the call can be repeated.
-pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Trouble> {
-    claim::end_left(&dir.join("etcd")).map_err(Trouble::file(&dir.join("etcd")))?;
-    let (etcd, kept) = (
-        dir.join("etcd"),
-        dir.join(format!("etcd.before-{generation}")),
-    );
-    match fs::rename(&etcd, &kept) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Trouble::file(&etcd)(error));
-        }
-        _ => {}
-    }
+pub fn begin(
+    dir: &Path,
+    identity: &Identity,
+    generation: u64,
+    cause: Cause,
+) -> Result<(), Trouble> {
+    put_etcd_aside(dir, generation)?;
     // A copy of the former generation would leave nodes that join without what came after it.
     let copies = dir.join(SNAPSHOTS);
     match fs::remove_dir_all(&copies) {
@@ -147,6 +195,8 @@ pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Tro
     identity.note(|membership| {
         membership.generation = generation;
         membership.begins = true;
+        membership.imports = false;
+        membership.replaces = cause == Cause::Import;
         membership.processes = Processes::default();
         membership.peers.clear();
         if let Etcd::Managed(etcd) = &mut membership.etcd {

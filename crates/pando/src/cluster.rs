@@ -4,6 +4,7 @@ mod departure;
 mod ending;
 mod facts;
 mod folder;
+mod generation;
 mod join;
 mod mark;
 mod moving;
@@ -13,6 +14,7 @@ mod served;
 mod status;
 
 pub use ending::Ending;
+pub use generation::NextGeneration;
 pub use join::enter;
 pub use node::{Joined, Serving};
 

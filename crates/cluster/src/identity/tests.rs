@@ -19,6 +19,8 @@ fn membership() -> Membership {
         node: NODE,
         etcd: Membership::managed_etcd(NODE, &address, vec!["https://ldap2:8391".to_owned()]),
         begins: false,
+        imports: false,
+        replaces: false,
         left: false,
         rejoins: None,
         rejoined_s: 0,
