@@ -34,35 +34,36 @@ fn conclude(mut nodes: Vec<Pando>) {
     end(&mut nodes);
 }
 
-#[test]
-fn a_node_that_cannot_read_an_entry_takes_a_copy() {
-    let mut nodes = cluster(3);
+/// Three nodes that vote, with a person who has this value; and the person's name.
+fn nodes_with(attribute: &str, value: &str) -> (Vec<Pando>, String) {
+    let nodes = cluster(3);
     await_voters(&nodes[0], 3);
     let mut person = people::person("hit");
     person.name = format!("uid=hit,{SUFFIX}");
-    person.push("description", "a text that will be damaged".into());
+    person.push(attribute, value.into());
     nodes[1].admin().add(&person).expect_success();
     require_equal(&nodes);
+    (nodes, person.name)
+}
+
+#[test]
+fn a_node_that_cannot_read_an_entry_takes_a_copy() {
+    let text = "a text that will be damaged";
+    let (mut nodes, person) = nodes_with("description", text);
     nodes[2].stop();
-    damage(&nodes[2], "a text that will be damaged");
+    damage(&nodes[2], text);
     nodes[2].serve();
     // Every node has to read the entry now.
     let change = Modification::replace("sn", &["Other"]);
     let mut admin = nodes[0].admin();
-    admin.modify(&person.name, &[change]).expect_success();
+    admin.modify(&person, &[change]).expect_success();
     write(&mut nodes[1].admin(), 1);
     conclude(nodes);
 }
 
 #[test]
 fn a_node_whose_state_differs_takes_a_copy() {
-    let mut nodes = cluster(3);
-    await_voters(&nodes[0], 3);
-    let mut person = people::person("hit");
-    person.name = format!("uid=hit,{SUFFIX}");
-    person.push("description;lang-flipflop", "a text".into());
-    nodes[1].admin().add(&person).expect_success();
-    require_equal(&nodes);
+    let (mut nodes, _) = nodes_with("description;lang-flipflop", "a text");
     nodes[2].stop();
     // Nobody reads it again, and no checksum is on it.
     damage(&nodes[2], "lang-flipflop");

@@ -29,6 +29,13 @@ fn copy(from: &Path, to: &Path) {
     kit::tools::run("cp", &["-a", &words[0], &words[1]], "").expect(0);
 }
 
+/// Puts other data below the etcd of a stopped node.
+fn exchange(node: &Pando, other: &Path) {
+    let etcd = node.node().join("etcd");
+    fs::remove_dir_all(&etcd).expect("our own folder");
+    copy(other, &etcd);
+}
+
 /// Waits until a node takes no writes for a reason, and still answers reads.
 fn await_refusal(node: &Pando, reason: &str) {
     let mut client = node.admin();
@@ -109,9 +116,7 @@ fn an_etcd_of_an_earlier_day_is_not_followed() {
     names.extend(write(&mut nodes[1].admin(), 2));
     require_equal(&nodes);
     nodes[0].stop();
-    let etcd = nodes[0].node().join("etcd");
-    fs::remove_dir_all(&etcd).expect("our own folder");
-    copy(&aside, &etcd);
+    exchange(&nodes[0], &aside);
     nodes[0].serve();
     for node in &nodes {
         await_refusal(node, "was emptied or restored from a backup");
@@ -126,9 +131,7 @@ fn the_etcd_of_another_cluster_is_not_used() {
     for node in [&mut nodes[0], &mut other[0]] {
         node.stop();
     }
-    let etcd = nodes[0].node().join("etcd");
-    fs::remove_dir_all(&etcd).expect("our own folder");
-    copy(&other[0].node().join("etcd"), &etcd);
+    exchange(&nodes[0], &other[0].node().join("etcd"));
     refused(nodes[0].serve_in_vain(), 1, "holds etcd's data of cluster");
 }
 

@@ -44,26 +44,25 @@ pub fn founder() -> Pando {
 /// The first node of a cluster with these settings in the part `[cluster]` of its `pando.toml`,
 /// served.
 pub fn founder_with(settings: &str) -> Pando {
-    let mut first = Pando::init();
+    let first = Pando::init();
     set(&first, settings);
-    let address = free_address();
-    first
-        .run_on_node(&["cluster", "init"], &["--address", &address])
-        .expect(0);
-    first.serve();
-    first
+    founded(first)
 }
 
 /// The first node of a cluster with the entries of an LDIF file, served.
 pub fn founder_of(file: &str) -> Pando {
-    let mut first = Pando::init();
+    let first = Pando::init();
     first.run_on_node(&["import"], &[file]).expect(0);
+    founded(first)
+}
+
+/// The node as the first one of a cluster, served.
+fn founded(mut node: Pando) -> Pando {
     let address = free_address();
-    first
-        .run_on_node(&["cluster", "init"], &["--address", &address])
-        .expect(0);
-    first.serve();
-    first
+    let init = node.run_on_node(&["cluster", "init"], &["--address", &address]);
+    init.expect(0);
+    node.serve();
+    node
 }
 
 /// A further node, served.

@@ -15,7 +15,7 @@ const SETTINGS: &str = "cn=settings,cn=config";
 const FILE: &str = "[log]\nlevel = \"info\"\n[limits]\nsize_entries_max = 3\n\
                     [dynamic_entries]\nttl_default_s = 77\n\
                     [passwords]\nscheme = \"{SSHA}\"\nremembered_s = 7\n";
-/// What is left of it when the shared ones have moved.
+/// The file after the shared settings have moved.
 const FILE_AFTER: &str = "[log]\nlevel = \"info\"\n[limits]\n#size_entries_max = 3\n\
                           [dynamic_entries]\n#ttl_default_s = 77\n\
                           [passwords]\n#scheme = \"{SSHA}\"\nremembered_s = 7\n";

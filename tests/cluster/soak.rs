@@ -24,20 +24,20 @@ const PEOPLE: u64 = 300;
 /// Room for a figure to grow after the first half, in MiB, or open files.
 const SPARE: u64 = 32;
 
-/// What is measured at the end of a row: the most of all nodes.
+/// Measurements at the end of a row: of each figure the highest of all nodes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     /// Writes so far.
     writes: u64,
     /// Memory of a node without its mapped file, in MiB.
     node_mib: u64,
-    /// The same of its etcd.
+    /// Memory of a node's etcd, in MiB.
     etcd_mib: u64,
-    /// What the database file takes on the disk, in MiB.
+    /// Size of the database file on the disk, in MiB.
     file_mib: u64,
-    /// What a node's own log takes on the disk, in MiB.
+    /// Size of a node's own log on the disk, in MiB.
     relay_mib: u64,
-    /// What etcd's database uses, in MiB.
+    /// Used size of etcd's database, in MiB.
     log_mib: u64,
     /// Open files of a node.
     files: u64,

@@ -4,7 +4,7 @@
 mod client;
 mod history;
 
-use crate::nodes::{require_equal, status};
+use crate::nodes::{self, require_equal, status};
 use client::{COUNTER, REGISTERS, Wanderer, register};
 use history::End;
 use kit::random::Random;
@@ -103,15 +103,7 @@ pub fn conclude(nodes: &mut [Pando], history: &History) {
         !compared.any(|it| it["equality"] == "different"),
         "{said:#}"
     );
-    let exports: Vec<String> = nodes
-        .iter_mut()
-        .map(|it| {
-            it.stop();
-            it.assert_clean();
-            it.export()
-        })
-        .collect();
-    assert!(exports.windows(2).all(|it| it[0] == it[1]), "equal exports");
+    nodes::conclude(nodes);
 }
 
 /// The directory in the end.

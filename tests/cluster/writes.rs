@@ -1,6 +1,6 @@
 //! Writes at every node: all are equal, and a killed node goes on.
 
-use crate::nodes::{cluster, founder, joined, require_equal, write};
+use crate::nodes::{cluster, conclude, founder, joined, require_equal, write};
 use kit::SUFFIX;
 use protocol::ResultCode;
 
@@ -28,18 +28,7 @@ fn every_node_writes_and_all_are_equal() {
             assert!(client.read(name).is_some(), "{name} was acknowledged");
         }
     }
-    let exports: Vec<String> = nodes
-        .iter_mut()
-        .map(|it| {
-            it.stop();
-            it.assert_clean();
-            it.export()
-        })
-        .collect();
-    assert!(
-        exports.windows(2).all(|it| it[0] == it[1]),
-        "the exports are the same"
-    );
+    conclude(&mut nodes);
 }
 
 #[test]

@@ -4,8 +4,7 @@ use crate::address::Address;
 use crate::authority::Authority;
 use crate::command::now;
 use crate::external::{self, ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, OperatorsEtcd, in_folder};
-use crate::identity::{ClusterId, Founding, Identity, Membership, Processes, VERSION};
-
+use crate::identity::{ClusterId, Founding, Identity, Membership};
 use crate::token::{Outstanding, Token};
 use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
@@ -55,24 +54,13 @@ pub fn found(
             in_folder(etcd.urls.clone())
         }
     };
-    let generation = 1;
+    let membership = Membership {
+        begins: true,
+        ..Membership::new(cluster, node, options.address.clone(), etcd)
+    };
+    let generation = membership.generation;
     let founding = Founding {
-        membership: Membership {
-            version: VERSION,
-            cluster,
-            generation,
-            node,
-            address: options.address.clone(),
-            peers: Vec::new(),
-            etcd,
-            begins: true,
-            imports: false,
-            replaces: false,
-            left: false,
-            rejoins: None,
-            rejoined_s: 0,
-            processes: Processes::default(),
-        },
+        membership,
         authority: &authority,
         files,
         now,

@@ -10,7 +10,7 @@ use crate::address::{Address, PORT};
 use crate::authority::Authority;
 use crate::command::{now, runtime};
 use crate::external::{ETCD_CA_FILE, ETCD_FILE, ETCD_KEY_FILE, in_folder};
-use crate::identity::{FOLDER, Founding, Identity, Member, Membership, Processes, VERSION};
+use crate::identity::{FOLDER, Founding, Identity, Member, Membership};
 use crate::peer::{JoinAnswer, JoinEtcd, JoinRequest, Offer, PeerClient};
 use crate::snapshot::{self, Source, Watch};
 use crate::token::Token;
@@ -73,42 +73,37 @@ pub fn enter(options: &JoinOptions) -> Result<Identity, Trouble> {
     entered
 }
 
-/// Fetches the copy of the database for a node that has its identity. `from` is asked first, then
-/// the other nodes that the identity knows.
+/// A copy of the database that a node wants.
+#[derive(Debug, Clone)]
+pub struct WantedCopy {
+    /// The folder for it.
+    pub data: PathBuf,
+    /// Place of the log up to which the copy must have all records; 0 for any copy.
+    pub place: u64,
+}
+
+impl WantedCopy {
+    /// Any copy, for the folder of the data of the node in `dir`.
+    pub fn first(dir: &Path) -> WantedCopy {
+        WantedCopy {
+            data: dir.join(DATA),
+            place: 0,
+        }
+    }
+}
+
+/// Fetches the copy of the database for the node in `dir`, which has its identity. `from` is asked
+/// first, then the other nodes that the identity knows.
 ///
 /// # Errors
 /// No node has a copy, there is too little room, or a file cannot be written. What was fetched
 /// stays for the next call.
-pub fn fill(dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
-    fill_up_to(0, dir, from, watch)
-}
-
-/// Like [`fill_up_to`], into another folder than that of the node's data.
-///
-/// # Errors
-/// The errors of [`fill`].
-pub fn fill_into(data: &Path, dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
-    fetch(dir, from, Wanted { data, place: 0 }, watch)
-}
-
-/// Like [`fill`], with a copy that has all records up to a place of the log.
-///
-/// # Errors
-/// The errors of [`fill`].
-pub fn fill_up_to(place: u64, dir: &Path, from: &Address, watch: &Watch) -> Result<Offer, Trouble> {
-    let data = &dir.join(DATA);
-    fetch(dir, from, Wanted { data, place }, watch)
-}
-
-/// A copy that is wanted.
-struct Wanted<'w> {
-    /// The data folder.
-    data: &'w Path,
-    /// Place of the log up to which the copy must have all records.
-    place: u64,
-}
-
-fn fetch(dir: &Path, from: &Address, wanted: Wanted<'_>, watch: &Watch) -> Result<Offer, Trouble> {
+pub fn fill(
+    dir: &Path,
+    from: &Address,
+    wanted: &WantedCopy,
+    watch: &Watch,
+) -> Result<Offer, Trouble> {
     let identity = Identity::load(dir)?.ok_or_else(|| {
         Trouble::Refused(format!(
             "{}: expected a node that has joined",
@@ -133,7 +128,7 @@ fn fetch(dir: &Path, from: &Address, wanted: Wanted<'_>, watch: &Watch) -> Resul
             generation: identity.membership.generation,
         },
     };
-    runtime()?.block_on(snapshot::fetch(source, wanted.data, watch))
+    runtime()?.block_on(snapshot::fetch(source, &wanted.data, watch))
 }
 
 /// The identity of a joining that was interrupted; `None` if the folder is free for a new one.
@@ -233,20 +228,10 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
     peers.retain(|it: &Member| it.node != node);
     let founding = Founding {
         membership: Membership {
-            version: VERSION,
-            cluster: answer.cluster,
             generation: answer.generation,
-            node,
-            address,
             peers,
-            etcd,
-            begins: false,
-            imports: false,
             replaces: answer.replaces,
-            left: false,
-            rejoins: None,
-            rejoined_s: 0,
-            processes: Processes::default(),
+            ..Membership::new(answer.cluster, node, address, etcd)
         },
         authority: &authority,
         files,

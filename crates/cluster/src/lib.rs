@@ -14,6 +14,7 @@ mod command;
 pub mod departure;
 pub mod etcd;
 pub mod external;
+mod folder;
 #[cfg(test)]
 mod fuzz;
 pub mod identity;

@@ -1,31 +1,18 @@
 //! The state of all nodes of a cluster, as one of them is told by the others.
 
 use crate::authority::node_name;
-use crate::command::{now, runtime};
 use crate::identity::{Etcd, Identity, Member};
-use crate::peer::{NodeStatus, PeerClient, Voter};
+use crate::peer::{Answer, NodeStatus, Voter, survey};
 use crate::quorum::{Home, Quorum};
 use crate::trouble::Trouble;
 use std::collections::BTreeMap;
 use std::fmt;
-use tokio::task::JoinSet;
 
 /// All nodes, this one first.
 #[derive(Debug, Clone)]
 pub struct Overview {
     /// The nodes.
-    pub nodes: Vec<Seen>,
-}
-
-/// A node, and what it says.
-#[derive(Debug, Clone)]
-pub struct Seen {
-    /// The node.
-    pub member: Member,
-    /// Its state, or why it does not tell it.
-    pub status: Result<NodeStatus, String>,
-    /// Its clock less this machine's, in microseconds; 0 if it does not answer.
-    pub clock_offset_us: i64,
+    pub nodes: Vec<Answer>,
 }
 
 /// How far a node is behind the others.
@@ -100,25 +87,18 @@ impl Overview {
     /// # Errors
     /// The certificates of the identity cannot be used.
     pub fn look(identity: &Identity) -> Result<Overview, Trouble> {
-        let runtime = runtime()?;
         let membership = &identity.membership;
-        runtime.block_on(async {
-            let own = ask(identity, membership.own())?.await;
-            // The file may lack nodes that joined later.
-            let known = match &own.status {
-                Ok(status) => &status.members,
-                Err(_) => &membership.peers,
-            };
-            let others = known.iter().filter(|it| it.node != membership.node);
-            let mut asked = JoinSet::new();
-            for other in others {
-                asked.spawn(ask(identity, other.clone())?);
-            }
-            let mut nodes = asked.join_all().await;
-            nodes.sort_by(|a, b| a.member.address.cmp(&b.member.address));
-            nodes.insert(0, own);
-            Ok(Overview { nodes })
-        })
+        let mut nodes = survey(identity, &[membership.own()])?;
+        // The file may lack nodes that joined later.
+        let known = match nodes.first().map(|own| &own.status) {
+            Some(Ok(status)) => &status.members,
+            _ => &membership.peers,
+        };
+        let others = known.iter().filter(|it| it.node != membership.node);
+        let mut others: Vec<Member> = others.cloned().collect();
+        others.sort_by(|a, b| a.address.cmp(&b.address));
+        nodes.append(&mut survey(identity, &others)?);
+        Ok(Overview { nodes })
     }
 
     /// The node whose view of the log is told: this one, or another one if this one does not
@@ -174,37 +154,6 @@ impl Overview {
     }
 }
 
-fn ask(
-    identity: &Identity,
-    member: Member,
-) -> Result<impl Future<Output = Seen> + Send + use<>, Trouble> {
-    let client = PeerClient::new(identity, member.address.clone())?;
-    Ok(async move {
-        let asked = async {
-            let mut link = client.connect().await?;
-            let begun = now();
-            let status: NodeStatus = link.get("/status").await?;
-            // The node has read its clock about halfway between question and answer.
-            let halfway = (begun + now()) / 2;
-            let halfway_us = halfway.as_micros() as i64;
-            let offset = status.clock_us as i64 - halfway_us;
-            Ok::<_, Trouble>((status, offset))
-        };
-        match asked.await {
-            Ok((status, clock_offset_us)) => Seen {
-                member,
-                status: Ok(status),
-                clock_offset_us,
-            },
-            Err(trouble) => Seen {
-                status: Err(trouble.to_string()),
-                member,
-                clock_offset_us: 0,
-            },
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +186,7 @@ mod tests {
     }
 
     fn overview(told: &[NodeStatus]) -> Overview {
-        let seen = told.iter().map(|it| Seen {
+        let seen = told.iter().map(|it| Answer {
             member: Member {
                 node: it.node,
                 address: it.address.clone(),

@@ -17,6 +17,7 @@ mod message;
 mod node;
 mod routes;
 mod service;
+mod survey;
 mod tls;
 
 pub use client::{Link, PeerClient};
@@ -27,3 +28,4 @@ pub use message::{
 };
 pub use node::PeerNode;
 pub use service::{Service, ServiceOptions, listen};
+pub use survey::{Answer, survey};

@@ -3,20 +3,15 @@
 //! Invariant: no generation begins while the log works, nor on a node that is known to have
 //! executed less than another one.
 
-use crate::command::runtime;
 use crate::etcd::claim;
+use crate::folder;
 use crate::identity::{Etcd, Identity, Member, Processes};
 use crate::log::OpenFailure;
-use crate::peer::{NodeStatus, PeerClient};
+use crate::peer::{self, Answer, NodeStatus};
 use crate::snapshot::SNAPSHOTS;
 use crate::succession::Successor;
 use crate::trouble::Trouble;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{fs, io};
-
-/// Time in which a node must answer.
-const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// How far a node has followed the lost log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,19 +31,14 @@ pub type Silent = Vec<Member>;
 /// # Errors
 /// A node follows a log that works or one of a later generation, or has executed more.
 pub fn survey(identity: &Identity, own: Survivor) -> Result<Silent, Trouble> {
-    let runtime = runtime()?;
-    runtime.block_on(async {
-        let mut silent = Vec::new();
-        for peer in &identity.membership.peers {
-            let client = PeerClient::new(identity, peer.address.clone())?;
-            let asked = async { client.connect().await?.get::<NodeStatus>("/status").await };
-            match tokio::time::timeout(ANSWER_WAIT, asked).await {
-                Ok(Ok(status)) => judge(identity, own, &status)?,
-                Ok(Err(_)) | Err(_) => silent.push(peer.clone()),
-            }
+    let mut silent = Vec::new();
+    for Answer { member, status, .. } in peer::survey(identity, &identity.membership.peers)? {
+        match status {
+            Ok(status) => judge(identity, own, &status)?,
+            Err(_) => silent.push(member),
         }
-        Ok(silent)
-    })
+    }
+    Ok(silent)
 }
 
 fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), Trouble> {
@@ -111,26 +101,19 @@ fn require_registration(identity: &Identity, other: &NodeStatus) -> Result<(), T
 /// # Errors
 /// The node that answered, and its generation; or that the folder is a copy.
 pub fn require_newest(identity: &Identity) -> Result<Option<Successor>, Trouble> {
-    let runtime = runtime()?;
-    runtime.block_on(async {
-        let mut asked = tokio::task::JoinSet::new();
-        for peer in &identity.membership.peers {
-            let client = PeerClient::new(identity, peer.address.clone())?;
-            asked.spawn(tokio::time::timeout(ANSWER_WAIT, async move {
-                client.connect().await?.get::<NodeStatus>("/status").await
-            }));
-        }
-        let answers = asked.join_all().await.into_iter().flatten().flatten();
-        let answers: Vec<NodeStatus> = answers.collect();
-        if let Some(successor) = Successor::among(identity, &answers) {
-            return Ok(Some(successor));
-        }
-        for answer in answers {
-            require_generation(identity, &answer)?;
-            require_registration(identity, &answer)?;
-        }
-        Ok(None)
-    })
+    let answers = peer::survey(identity, &identity.membership.peers)?;
+    let nodes: Vec<NodeStatus> = answers
+        .into_iter()
+        .filter_map(|it| it.status.ok())
+        .collect();
+    if let Some(successor) = Successor::among(identity, &nodes) {
+        return Ok(Some(successor));
+    }
+    for status in &nodes {
+        require_generation(identity, status)?;
+        require_registration(identity, status)?;
+    }
+    Ok(None)
 }
 
 /// Reason why a generation begins.
@@ -155,10 +138,7 @@ pub(crate) fn put_etcd_aside(dir: &Path, generation: u64) -> Result<(), Trouble>
     while kept.exists() {
         kept.as_mut_os_string().push(".later");
     }
-    match fs::rename(&etcd, &kept) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Trouble::file(&etcd)(error)),
-        _ => Ok(()),
-    }
+    folder::rename_if_any(&etcd, &kept)
 }
 
 /// The folder to which a node's etcd is put when a generation begins.
@@ -185,13 +165,7 @@ pub fn begin(
 ) -> Result<(), Trouble> {
     put_etcd_aside(dir, generation)?;
     // A copy of the former generation would leave nodes that join without what came after it.
-    let copies = dir.join(SNAPSHOTS);
-    match fs::remove_dir_all(&copies) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Trouble::file(&copies)(error));
-        }
-        _ => {}
-    }
+    folder::remove(&dir.join(SNAPSHOTS))?;
     identity.note(|membership| {
         membership.generation = generation;
         membership.begins = true;

@@ -9,9 +9,11 @@
 
 use crate::address::Address;
 use crate::command::now;
+use crate::folder;
 use crate::identity::{Identity, Rejoins};
+use crate::join::WantedCopy;
 use crate::trouble::Trouble;
-use crate::volatile::{is_in_memory, remove};
+use crate::volatile::is_in_memory;
 use replica::commit_log::LogFailure;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,11 +116,14 @@ pub fn begin(dir: &Path, identity: &Identity) -> Result<Option<Copying>, Trouble
 }
 
 impl Copying {
-    /// Place of the log up to which the copy must have all records.
-    pub fn place(&self) -> u64 {
-        match self.reason {
-            Rejoins::Trimmed { floor } => floor,
-            Rejoins::Different | Rejoins::Generation { .. } => 0,
+    /// The copy that is to be fetched.
+    pub fn wanted(&self) -> WantedCopy {
+        WantedCopy {
+            data: self.dir.join(DATA),
+            place: match self.reason {
+                Rejoins::Trimmed { floor } => floor,
+                Rejoins::Different | Rejoins::Generation { .. } => 0,
+            },
         }
     }
 
@@ -133,7 +138,7 @@ impl Copying {
             Rejoins::Different => Some(self.dir.join(DIFFERENT)),
             Rejoins::Generation { number } => Some(self.dir.join(format!("{BEFORE}-{number}"))),
         };
-        remove(kept.as_ref().unwrap_or(&before))?;
+        folder::remove(kept.as_ref().unwrap_or(&before))?;
         if let Some(kept) = kept {
             rename(&before, &kept)?;
         }
@@ -152,7 +157,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), Trouble> {
 mod tests {
     use super::*;
     use crate::authority::Authority;
-    use crate::identity::{ClusterId, Founding, Member, Membership, Processes, VERSION};
+    use crate::identity::{ClusterId, Founding, Member, Membership};
     use replica::commit_log::NodeId;
     use tempfile::TempDir;
 
@@ -165,22 +170,11 @@ mod tests {
             address: "127.0.0.1:8393".parse().unwrap(),
         };
         let authority = Authority::found(cluster, now()).unwrap();
+        let etcd = Membership::managed_etcd(node, &address, Vec::new());
         let founding = Founding {
             membership: Membership {
-                version: VERSION,
-                cluster,
-                generation: 1,
-                node,
-                etcd: Membership::managed_etcd(node, &address, Vec::new()),
-                address,
                 peers: vec![peer],
-                begins: false,
-                imports: false,
-                replaces: false,
-                left: false,
-                rejoins: None,
-                rejoined_s: 0,
-                processes: Processes::default(),
+                ..Membership::new(cluster, node, address, etcd)
             },
             authority: &authority,
             files: Vec::new(),
@@ -231,7 +225,7 @@ mod tests {
         let identity = node(dir);
         assert!(note(&identity, &LogFailure::Trimmed { floor: 12 }));
         let copying = begin(dir, &again(dir)).unwrap().unwrap();
-        assert_eq!(copying.place(), 12);
+        assert_eq!(copying.wanted().place, 12);
         fs::create_dir(dir.join(DATA)).unwrap();
         copying.end().unwrap();
         assert!(!is_under_way(dir) && !dir.join(DIFFERENT).exists());

@@ -6,15 +6,15 @@
 //!   that answers keeps the directory on its disk;
 //! - one process at a time uses the folder in memory.
 
-use crate::command::{now, runtime};
+use crate::command::now;
+use crate::folder;
 use crate::identity::Identity;
-use crate::peer::{NodeStatus, PeerClient};
+use crate::join::WantedCopy;
+use crate::peer;
 use crate::trouble::Trouble;
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use store::private;
 
 /// Name of the data folder, in the node's folder and in that in memory.
@@ -23,8 +23,6 @@ const DATA: &str = "data";
 const LOCK: &str = "lock";
 /// Numbers by which Linux tells its file systems in memory: tmpfs and ramfs.
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
-/// Time in which a node must answer.
-const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// The folder in memory of a node, locked as long as this lives.
 #[derive(Debug)]
@@ -71,7 +69,7 @@ pub fn begin(dir: &Path, identity: &Identity, memory: &Path) -> Result<InMemory,
             folder.display()
         )));
     }
-    remove(&folder.join(DATA))?;
+    folder::remove(&folder.join(DATA))?;
     Ok(InMemory {
         dir: dir.to_path_buf(),
         identity: identity.clone(),
@@ -98,19 +96,9 @@ fn require_own(folder: &Path) -> Result<(), Trouble> {
 
 /// Refuses unless another node answers that keeps the directory on its disk.
 fn require_durable_peer(identity: &Identity) -> Result<(), Trouble> {
-    let runtime = runtime()?;
-    let answers: Vec<NodeStatus> = runtime.block_on(async {
-        let mut asked = tokio::task::JoinSet::new();
-        for peer in &identity.membership.peers {
-            let client = PeerClient::new(identity, peer.address.clone())?;
-            asked.spawn(tokio::time::timeout(ANSWER_WAIT, async move {
-                client.connect().await?.get::<NodeStatus>("/status").await
-            }));
-        }
-        let answers = asked.join_all().await.into_iter().flatten().flatten();
-        Ok::<_, Trouble>(answers.collect())
-    })?;
-    match answers.iter().any(|it| !it.volatile) {
+    let answers = peer::survey(identity, &identity.membership.peers)?;
+    let mut told = answers.iter().filter_map(|it| it.status.as_ref().ok());
+    match told.any(|it| !it.volatile) {
         true => Ok(()),
         false => Err(Trouble::Refused(
             "this may be the last node that keeps the directory on a disk, and cluster.volatile \
@@ -123,8 +111,16 @@ fn require_durable_peer(identity: &Identity) -> Result<(), Trouble> {
 
 impl InMemory {
     /// The data folder in memory, missing until a copy is complete.
-    pub fn data(&self) -> PathBuf {
+    fn data(&self) -> PathBuf {
         self.folder.join(DATA)
+    }
+
+    /// The copy that is to be fetched.
+    pub fn wanted(&self) -> WantedCopy {
+        WantedCopy {
+            data: self.data(),
+            place: 0,
+        }
     }
 
     /// Makes the complete copy the data of the node: links to it, and removes what a disk had.
@@ -135,7 +131,7 @@ impl InMemory {
         let link = self.dir.join(DATA);
         // The link of the process before leads to the copy that was just made.
         if fs::read_link(&link).ok() != Some(self.data()) {
-            remove(&link)?;
+            folder::remove(&link)?;
             symlink(self.data(), &link).map_err(Trouble::file(&link))?;
         }
         // A copy that was due is there.
@@ -144,25 +140,5 @@ impl InMemory {
                 membership.rejoined_s = now().as_secs();
             }
         })
-    }
-}
-
-/// Removes a folder, or a link to one with the folder in memory that it leads to; it may be
-/// missing.
-pub(crate) fn remove(folder: &Path) -> Result<(), Trouble> {
-    let is_link = fs::symlink_metadata(folder).is_ok_and(|it| it.is_symlink());
-    let removed = match is_link {
-        true => fs::read_link(folder).and_then(|target| {
-            match fs::remove_dir_all(target) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            fs::remove_file(folder)
-        }),
-        false => fs::remove_dir_all(folder),
-    };
-    match removed {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(Trouble::file(folder)),
     }
 }

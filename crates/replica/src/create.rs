@@ -243,16 +243,16 @@ pub(crate) fn entry(
     } else {
         leaf
     };
-    Ok(Write {
-        grant: Grant::of_server(by.to_owned(), name),
-        spelled: spelled.to_owned(),
-        manage_dsa_it: true,
-        options: None,
-        change: Change::Add(Addition {
-            rdn_spelled,
-            rdn,
-            attributes: given,
-            uuid: clock.uuid(),
-        }),
-    })
+    let addition = Addition {
+        rdn_spelled,
+        rdn,
+        attributes: given,
+        uuid: clock.uuid(),
+    };
+    let grant = Grant::of_server(by.to_owned(), name);
+    Ok(Write::of_server(
+        grant,
+        spelled.to_owned(),
+        Change::Add(addition),
+    ))
 }

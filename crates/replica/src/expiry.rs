@@ -175,13 +175,8 @@ fn write_to(
         tracing::error!(%spelled, "a dynamic entry has a name that cannot be resolved");
         return Ok(None);
     };
-    Ok(Some(Write {
-        grant: Grant::of_server(CONFIG_NAME.to_owned(), name),
-        spelled,
-        manage_dsa_it: true,
-        options: None,
-        change,
-    }))
+    let grant = Grant::of_server(CONFIG_NAME.to_owned(), name);
+    Ok(Some(Write::of_server(grant, spelled, change)))
 }
 
 /// End of a stored entry in seconds since 1970; `None` if it is not dynamic.

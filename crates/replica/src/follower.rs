@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Minimum time between two reports to the log.
 const REPORT: Duration = Duration::from_millis(200);
 
-/// What a follower shares with the orderers of its node, and with readers.
-pub(crate) struct Following<C: Clients> {
+/// Ways between the executor of a node in a cluster, its orderers, its clients and readers.
+pub(crate) struct Channels<C: Clients> {
     pub log: Arc<dyn CommitLog>,
     pub queues: Queues<C::Ticket>,
     pub in_flight: Arc<InFlight<C::Ticket>>,
@@ -34,7 +34,7 @@ pub(crate) struct Following<C: Clients> {
     pub patience: Patience,
 }
 
-impl<C: Clients> Following<C> {
+impl<C: Clients> Channels<C> {
     /// An orderer for each lane, for the node of this executor.
     pub fn orderers(&self, executor: &Executor) -> Vec<Orderer<C>> {
         let of_lane = |(lane, queue): (u8, &Arc<Queue<C::Ticket>>)| Orderer {
@@ -56,13 +56,7 @@ impl<C: Clients> Following<C> {
 /// The executor with the log that it follows.
 pub(crate) struct Follower<C: Clients> {
     executor: Executor,
-    log: Arc<dyn CommitLog>,
-    queues: Queues<C::Ticket>,
-    in_flight: Arc<InFlight<C::Ticket>>,
-    clients: Arc<C>,
-    arrivals: Arc<Arrivals>,
-    /// Time after which clients no longer wait for a write that was handed over to the log.
-    undecided_after: Duration,
+    channels: Channels<C>,
     /// Events that came and are not executed yet.
     events: VecDeque<LogEvent>,
     /// Whether the last attempt to execute records failed.
@@ -72,23 +66,10 @@ pub(crate) struct Follower<C: Clients> {
 
 impl<C: Clients> Follower<C> {
     /// A follower that begins where the executor's database ends.
-    pub fn new(executor: Executor, shared: Following<C>) -> Follower<C> {
-        let Following {
-            log,
-            queues,
-            in_flight,
-            clients,
-            arrivals,
-            patience,
-        } = shared;
+    pub fn new(executor: Executor, channels: Channels<C>) -> Follower<C> {
         Follower {
             executor,
-            log,
-            queues,
-            in_flight,
-            clients,
-            arrivals,
-            undecided_after: patience.undecided,
+            channels,
             events: VecDeque::new(),
             stuck: false,
             reported: None,
@@ -102,14 +83,14 @@ impl<C: Clients> Follower<C> {
         let mut ends_at = None;
         loop {
             self.turn(self.wait(), &call);
-            if self.in_flight.is_closed() {
+            if self.channels.in_flight.is_closed() {
                 let ends_at = *ends_at.get_or_insert_with(|| Instant::now() + PATIENCE);
-                if self.in_flight.count() == 0 || Instant::now() >= ends_at {
+                if self.channels.in_flight.count() == 0 || Instant::now() >= ends_at {
                     break;
                 }
             }
         }
-        let left = self.in_flight.take_overdue(Instant::now());
+        let left = self.channels.in_flight.take_overdue(Instant::now());
         self.give_up(
             left,
             "this server stops before the cluster's log has decided",
@@ -128,8 +109,8 @@ impl<C: Clients> Follower<C> {
 
     /// Ends the connection to the log, and all work.
     pub fn end(&mut self) {
-        self.arrivals.end("this server stops");
-        self.log.end();
+        self.channels.arrivals.end("this server stops");
+        self.channels.log.end();
         self.executor.end();
     }
 
@@ -144,12 +125,12 @@ impl<C: Clients> Follower<C> {
 
     /// Waits for events and executes them, then does a slice of the node's own work.
     pub fn turn(&mut self, wait: Duration, call: &Arc<dyn Fn() + Send + Sync>) {
-        if self.stuck || self.in_flight.halted().is_some() {
+        if self.stuck || self.channels.in_flight.halted().is_some() {
             // Nothing wakes this thread, and nothing needs it soon.
             std::thread::park_timeout(if self.stuck { RETRY } else { WAIT_MAX });
         }
-        if !self.stuck && self.in_flight.halted().is_none() {
-            match self.log.next(wait) {
+        if !self.stuck && self.channels.in_flight.halted().is_none() {
+            match self.channels.log.next(wait) {
                 Ok(events) => self.events.extend(events),
                 Err(failure) => self.halt(&failure),
             }
@@ -172,7 +153,7 @@ impl<C: Clients> Follower<C> {
                         tracing::info!("records of the cluster's log are executed again");
                     }
                     let configuration = self.executor.configuration();
-                    let shared = &self.in_flight.configuration;
+                    let shared = &self.channels.in_flight.configuration;
                     shared.store(configuration, Ordering::Release);
                     settled.into_iter().for_each(|it| self.settle(it));
                 }
@@ -193,7 +174,8 @@ impl<C: Clients> Follower<C> {
             LogEvent::Reached(_) | LogEvent::Refused { .. } => None,
         });
         // What no node can execute is not this node's damage.
-        if failure.is_damage() && next.is_some_and(|it| self.log.is_executed_elsewhere(it)) {
+        if failure.is_damage() && next.is_some_and(|it| self.channels.log.is_executed_elsewhere(it))
+        {
             self.stuck = false;
             return self.give_up_log(LogFailure::Damaged(failure.to_string()));
         }
@@ -209,7 +191,7 @@ impl<C: Clients> Follower<C> {
     /// Ends following, because the next record can never be executed here.
     fn give_up_log(&mut self, failure: LogFailure) {
         self.events.clear();
-        self.log.give_up(failure.clone());
+        self.channels.log.give_up(failure.clone());
         self.halt(&failure);
     }
 
@@ -218,38 +200,45 @@ impl<C: Clients> Follower<C> {
         let Standing {
             place, position, ..
         } = self.executor.standing();
-        self.arrivals.reach(place, position);
+        self.channels.arrivals.reach(place, position);
     }
 
     fn settle(&mut self, settled: Settled) {
         let Settled { number, fate } = settled;
         let of_any_part = matches!(fate, Fate::Refused(_));
-        let Some(group) = self.in_flight.take(number, of_any_part) else {
+        let Some(group) = self.channels.in_flight.take(number, of_any_part) else {
             return;
         };
         match fate {
             Fate::Executed { results, position } => {
                 let mut results = results.into_iter();
-                self.clients.answer(&group, &mut results, Some(position));
+                self.channels
+                    .clients
+                    .answer(&group, &mut results, Some(position));
                 self.end_of(&group);
             }
             Fate::Outdated => {
                 let client = group.first().map_or(0, |it| it.client);
-                self.queues.of(client).put_back(group);
+                self.channels.queues.of(client).put_back(group);
             }
             Fate::Refused(reason) => {
                 let result = unavailable(&reason);
-                self.clients.answer(&group, &mut for_all(result), None);
+                self.channels
+                    .clients
+                    .answer(&group, &mut for_all(result), None);
                 self.end_of(&group);
             }
         }
     }
 
     fn end_of(&self, group: &[Submission<C::Ticket>]) {
-        self.in_flight.note_end(group);
+        self.channels.in_flight.note_end(group);
         let writes = group.iter().flat_map(|it| it.writes.all());
         if writes.into_iter().any(|it| it.is_of_attempts()) {
-            self.queues.first().settle_attempts(self.executor.version());
+            self.channels
+                .queues
+                .first()
+                .settle_attempts(self.executor.version());
         }
     }
 
@@ -257,20 +246,20 @@ impl<C: Clients> Follower<C> {
     fn halt(&mut self, failure: &LogFailure) {
         tracing::error!(%failure, "this node no longer follows its cluster: it serves reads only");
         let reason = format!("this node no longer follows its cluster: {failure}");
-        self.arrivals.end(&reason);
+        self.channels.arrivals.end(&reason);
         // Whether the log has these bundles is unknown, and this node will not learn it.
-        let waiting = self.in_flight.halt(reason.clone());
+        let waiting = self.channels.in_flight.halt(reason.clone());
         self.give_up(waiting, &reason);
     }
 
     /// Ends the wait of clients whose writes have had no place in the log for long.
     fn end_long_waits(&self) {
-        let Some(before) = Instant::now().checked_sub(self.undecided_after) else {
+        let Some(before) = Instant::now().checked_sub(self.channels.patience.undecided) else {
             return;
         };
-        let overdue = self.in_flight.take_overdue(before);
+        let overdue = self.channels.in_flight.take_overdue(before);
         if !overdue.is_empty() {
-            let trouble = self.log.health().trouble;
+            let trouble = self.channels.log.health().trouble;
             let reason = trouble.unwrap_or_else(|| "the cluster's log does not answer".to_owned());
             self.give_up(overdue, &reason);
         }
@@ -279,7 +268,7 @@ impl<C: Clients> Follower<C> {
     /// Tells clients that their writes will have no result.
     fn give_up(&self, groups: Vec<Vec<Submission<C::Ticket>>>, reason: &str) {
         for group in groups {
-            self.clients.undecided(&group, reason);
+            self.channels.clients.undecided(&group, reason);
             self.end_of(&group);
         }
     }
@@ -293,7 +282,7 @@ impl<C: Clients> Follower<C> {
     /// Tells the log how far this node is.
     pub fn report_now(&mut self) {
         self.reported = Some(Instant::now());
-        self.log.report(self.executor.standing());
+        self.channels.log.report(self.executor.standing());
     }
 
     #[cfg(test)]

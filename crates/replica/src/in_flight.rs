@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the orderers and the executor of a node share.
+/// Bundles between the orderers and the executor of a node, which share them.
 pub(crate) struct InFlight<T> {
     bundles: Mutex<Bundles<T>>,
     /// Signalled when a lane becomes free.
@@ -39,7 +39,7 @@ pub(crate) struct Waiting<T> {
 }
 
 impl<T> InFlight<T> {
-    /// Nothing on its way over so many lanes, each with an orderer.
+    /// No bundles yet, for a number of lanes that have an orderer each.
     pub fn new(configuration: u64, lanes: u8) -> InFlight<T> {
         let bundles = Bundles {
             waiting: BTreeMap::new(),

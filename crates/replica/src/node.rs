@@ -8,7 +8,7 @@ use crate::commit_log::CommitLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
-use crate::follower::{Follower, Following};
+use crate::follower::{Channels, Follower};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
@@ -206,16 +206,18 @@ impl Opened {
             log,
             arrivals: Arc::default(),
         });
-        let patience = options.patience;
         let writer = match &cluster {
             None => Writer::start(executor, clients, queues),
             Some(cluster) => {
-                let shared = Shared {
+                let channels = Channels {
+                    log: Arc::clone(&cluster.log),
                     queues,
                     in_flight,
-                    patience,
+                    clients: Arc::new(clients),
+                    arrivals: Arc::clone(&cluster.arrivals),
+                    patience: options.patience,
                 };
-                cluster.start_writer(executor, shared, clients)
+                Cluster::start_writer(executor, channels)
             }
         };
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
@@ -393,38 +395,18 @@ impl<T: Send + 'static> Replica<T> {
     }
 }
 
-/// What the threads of a writer in a cluster share.
-struct Shared<T> {
-    queues: Queues<T>,
-    in_flight: Arc<InFlight<T>>,
-    patience: Patience,
-}
-
 impl Cluster {
     /// Starts the threads of the writer: an orderer for each lane, and the executor.
     fn start_writer<C: Clients + 'static>(
-        &self,
         executor: Executor,
-        shared: Shared<C::Ticket>,
-        clients: C,
+        channels: Channels<C>,
     ) -> std::io::Result<Writer<C::Ticket>> {
-        let Shared {
-            queues,
-            in_flight,
-            patience,
-        } = shared;
-        let shared = Following {
-            log: Arc::clone(&self.log),
-            queues: queues.clone(),
-            in_flight: Arc::clone(&in_flight),
-            clients: Arc::new(clients),
-            arrivals: Arc::clone(&self.arrivals),
-            patience,
-        };
-        let orderers = shared.orderers(&executor);
+        let queues = channels.queues.clone();
+        let in_flight = Arc::clone(&channels.in_flight);
+        let orderers = channels.orderers(&executor);
         let woken = move || in_flight.lane_is_free();
-        self.log.on_free(Arc::new(woken));
-        let follower = Follower::new(executor, shared);
+        channels.log.on_free(Arc::new(woken));
+        let follower = Follower::new(executor, channels);
         let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let mut threads = vec![named("executor").spawn(move || follower.run())?];
         for orderer in orderers {

@@ -24,6 +24,7 @@ mod template;
 mod words;
 mod workload;
 mod world;
+mod writes;
 
 use state::bounds::Bounds;
 use std::collections::BTreeMap;

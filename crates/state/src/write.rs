@@ -73,6 +73,23 @@ pub struct Former {
 }
 
 impl Write {
+    /// A write of the server itself: it reaches entries of any kind, and has no controls.
+    pub fn of_server(grant: Grant, spelled: String, change: Change) -> Write {
+        Write {
+            grant,
+            spelled,
+            manage_dsa_it: true,
+            options: None,
+            change,
+        }
+    }
+
+    /// A write of the server itself that is about no entry, as reclaiming is.
+    pub fn of_no_entry(change: Change) -> Write {
+        let grant = Grant::of_server(String::new(), Name::root());
+        Write::of_server(grant, String::new(), change)
+    }
+
     /// The subject's DN, stored as creatorsName and modifiersName.
     pub fn by(&self) -> &str {
         self.grant.by()

@@ -109,9 +109,17 @@ fn indexes_of_tests() -> IndexSet {
     indexes(&schema(), &[("cn", equality), ("objectClass", equality)])
 }
 
-#[test]
-fn random_links_agree_with_a_model() {
-    for seed in 1..=3 {
+/// A store with groups and people.
+struct Groups {
+    _folder: tempfile::TempDir,
+    indexes: IndexSet,
+    /// Number of the attribute that has the members.
+    sn: schema::AttributeNumber,
+    store: Store,
+}
+
+impl Groups {
+    fn without_members() -> Groups {
         let folder = tempfile::tempdir().unwrap();
         let indexes = indexes_of_tests();
         let sn = number(&indexes.schema, "sn");
@@ -119,11 +127,25 @@ fn random_links_agree_with_a_model() {
         let mut batch = store.begin(&indexes).unwrap();
         fill(&indexes, &mut batch);
         batch.commit().unwrap();
+        Groups {
+            _folder: folder,
+            indexes,
+            sn,
+            store,
+        }
+    }
+}
+
+#[test]
+fn random_links_agree_with_a_model() {
+    for seed in 1..=3 {
+        let made = Groups::without_members();
+        let (indexes, sn, store) = (&made.indexes, made.sn, &made.store);
         let mut random = Random::new(seed);
         let mut model = Model::default();
         let mut reader = store.reader().unwrap();
         for _ in 0..60 {
-            let mut batch = store.begin(&indexes).unwrap();
+            let mut batch = store.begin(indexes).unwrap();
             let id = group(random.below(GROUPS as usize) as u64);
             match random.below(10) {
                 0 => {
@@ -175,19 +197,16 @@ fn random_links_agree_with_a_model() {
             batch.roll_back(savepoint).unwrap();
             batch.commit().unwrap();
             reader.refresh().unwrap();
-            model.assert(&reader.snapshot().unwrap(), &indexes, &mut random);
+            model.assert(&reader.snapshot().unwrap(), indexes, &mut random);
         }
     }
 }
 
 #[test]
 fn texts_are_shared_and_go_with_their_last_set() {
-    let folder = tempfile::tempdir().unwrap();
-    let indexes = indexes_of_tests();
-    let sn = number(&indexes.schema, "sn");
-    let store = create(folder.path(), &indexes, 6);
-    let mut batch = store.begin(&indexes).unwrap();
-    fill(&indexes, &mut batch);
+    let made = Groups::without_members();
+    let (indexes, sn, store) = (&made.indexes, made.sn, &made.store);
+    let mut batch = store.begin(indexes).unwrap();
     let text = batch.text_member(b"CN=Gone", b"cn=gone").unwrap();
     assert_eq!(batch.text_member(b"cn=gone", b"cn=gone").unwrap(), text);
     for at in 0..2 {
@@ -196,29 +215,26 @@ fn texts_are_shared_and_go_with_their_last_set() {
     batch.commit().unwrap();
     let mut reader = store.reader().unwrap();
     let snapshot = reader.snapshot().unwrap();
-    assert_sound(&snapshot, &indexes);
+    assert_sound(&snapshot, indexes);
     assert_eq!(snapshot.text(text).unwrap(), Some(&b"CN=Gone"[..]));
     assert_eq!(snapshot.holders_of(text).unwrap().len(), 2);
-    let mut batch = store.begin(&indexes).unwrap();
+    let mut batch = store.begin(indexes).unwrap();
     batch
         .replace_member(text, Some(person(1)), usize::MAX)
         .unwrap();
     batch.commit().unwrap();
     reader.refresh().unwrap();
     let snapshot = reader.snapshot().unwrap();
-    assert_sound(&snapshot, &indexes);
+    assert_sound(&snapshot, indexes);
     assert_eq!(snapshot.text_id(b"cn=gone").unwrap(), None);
     assert_eq!(snapshot.holders_of(person(1)).unwrap().len(), 2);
 }
 
 #[test]
 fn the_sum_of_texts_is_kept_from_the_first_time_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let indexes = indexes_of_tests();
-    let sn = number(&indexes.schema, "sn");
-    let store = create(folder.path(), &indexes, 6);
-    let mut batch = store.begin(&indexes).unwrap();
-    fill(&indexes, &mut batch);
+    let made = Groups::without_members();
+    let (indexes, sn, store) = (&made.indexes, made.sn, &made.store);
+    let mut batch = store.begin(indexes).unwrap();
     let sum = |batch: &store::Batch<'_>| batch.snapshot().texts_sum().unwrap();
     let add = |batch: &mut store::Batch<'_>, text: &str| {
         let id = batch.text_member(text.as_bytes(), b"cn=a").unwrap();
@@ -241,24 +257,21 @@ fn the_sum_of_texts_is_kept_from_the_first_time_on() {
     assert_eq!(sum(&batch), Some(one));
     batch.commit().unwrap();
     let mut reader = store.reader().unwrap();
-    assert_sound(&reader.snapshot().unwrap(), &indexes);
-    let mut batch = store.begin(&indexes).unwrap();
+    assert_sound(&reader.snapshot().unwrap(), indexes);
+    let mut batch = store.begin(indexes).unwrap();
     batch.put_meta(b"texts", &[7; 16]).unwrap();
     batch.commit().unwrap();
     reader.refresh().unwrap();
-    let report = store::check(&reader.snapshot().unwrap(), &indexes, &mut |_| {});
+    let report = store::check(&reader.snapshot().unwrap(), indexes, &mut |_| {});
     let report = format!("{:?}", report.unwrap());
     assert!(report.contains("the sum of the texts"), "{report}");
 }
 
 #[test]
 fn an_entry_that_goes_leaves_its_members() {
-    let folder = tempfile::tempdir().unwrap();
-    let indexes = indexes_of_tests();
-    let sn = number(&indexes.schema, "sn");
-    let store = create(folder.path(), &indexes, 6);
-    let mut batch = store.begin(&indexes).unwrap();
-    fill(&indexes, &mut batch);
+    let made = Groups::without_members();
+    let (indexes, sn, store) = (&made.indexes, made.sn, &made.store);
+    let mut batch = store.begin(indexes).unwrap();
     let members: Vec<(EntryId, bool)> = (0..2500).map(|at| (person(at), true)).collect();
     batch.change_links(group(0), sn, &members).unwrap();
     let rdn = rdn_normal(&indexes.schema, "cn=0");
@@ -266,10 +279,10 @@ fn an_entry_that_goes_leaves_its_members() {
     batch.commit().unwrap();
     let mut reader = store.reader().unwrap();
     let snapshot = reader.snapshot().unwrap();
-    assert_sound(&snapshot, &indexes);
+    assert_sound(&snapshot, indexes);
     assert!(snapshot.holders_of(person(1)).unwrap().is_empty());
     assert!(snapshot.detached_set().unwrap().is_some());
-    let mut batch = store.begin(&indexes).unwrap();
+    let mut batch = store.begin(indexes).unwrap();
     let mut left = 0;
     while batch.snapshot().detached_set().unwrap().is_some() {
         left += batch.reclaim_links(700).unwrap();
@@ -278,7 +291,7 @@ fn an_entry_that_goes_leaves_its_members() {
     batch.commit().unwrap();
     reader.refresh().unwrap();
     let snapshot = reader.snapshot().unwrap();
-    assert_sound(&snapshot, &indexes);
+    assert_sound(&snapshot, indexes);
     assert_eq!(snapshot.detached_set().unwrap(), None);
 }
 

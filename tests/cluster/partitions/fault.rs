@@ -1,4 +1,4 @@
-//! What happens to sites and the links between them.
+//! Faults of sites and of the links between them.
 
 use crate::wanderers::pause;
 use kit::random::Random;
@@ -28,11 +28,11 @@ pub enum Fault {
     CutFollower,
     /// Two sites do not reach each other; both reach the third one.
     CutPair,
-    /// Nothing that a site sends comes to the others, and it hears them.
+    /// No packet of a site reaches the others; theirs reach it.
     Mute,
-    /// Nothing that others send comes to a site, and they hear it.
+    /// No packet of the others reaches a site; its packets reach them.
     Deafen,
-    /// What a site sends to one other does not come.
+    /// No packet of a site reaches one of the others.
     CutOneWay,
     /// A site is cut off and comes back again and again.
     Flap,

@@ -128,6 +128,26 @@ pub struct ExternalEtcd {
 }
 
 impl Membership {
+    /// The place of a new node in the first generation of a cluster, alone.
+    pub fn new(cluster: ClusterId, node: NodeId, address: Address, etcd: Etcd) -> Membership {
+        Membership {
+            version: VERSION,
+            cluster,
+            generation: 1,
+            node,
+            address,
+            peers: Vec::new(),
+            etcd,
+            begins: false,
+            imports: false,
+            replaces: false,
+            left: false,
+            rejoins: None,
+            rejoined_s: 0,
+            processes: Processes::default(),
+        }
+    }
+
     /// The managed etcd of a node at an address.
     pub fn managed_etcd(node: NodeId, address: &Address, others: Vec<String>) -> Etcd {
         Etcd::Managed(ManagedEtcd {

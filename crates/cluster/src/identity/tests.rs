@@ -12,24 +12,14 @@ const NODE: NodeId = NodeId([7; 16]);
 
 fn membership() -> Membership {
     let address: Address = "ldap1.example.com:8390".parse().unwrap();
+    let etcd = Membership::managed_etcd(NODE, &address, vec!["https://ldap2:8391".to_owned()]);
+    let peer = Member {
+        node: NodeId([8; 16]),
+        address: "ldap2:8390".parse().unwrap(),
+    };
     Membership {
-        version: VERSION,
-        cluster: CLUSTER,
-        generation: 1,
-        node: NODE,
-        etcd: Membership::managed_etcd(NODE, &address, vec!["https://ldap2:8391".to_owned()]),
-        begins: false,
-        imports: false,
-        replaces: false,
-        left: false,
-        rejoins: None,
-        rejoined_s: 0,
-        processes: Processes::default(),
-        peers: vec![Member {
-            node: NodeId([8; 16]),
-            address: "ldap2:8390".parse().unwrap(),
-        }],
-        address,
+        peers: vec![peer],
+        ..Membership::new(CLUSTER, NODE, address, etcd)
     }
 }
 

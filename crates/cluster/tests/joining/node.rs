@@ -4,7 +4,7 @@ use cluster::Trouble;
 use cluster::address::Address;
 use cluster::identity::{Identity, Member};
 use cluster::init::{self, InitOptions};
-use cluster::join::{self, JoinOptions};
+use cluster::join::{self, JoinOptions, WantedCopy};
 use cluster::peer::{
     LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, RemoveRequest, Service,
     ServiceOptions, UpgradeAnswer, UpgradeRequest, listen,
@@ -222,7 +222,8 @@ impl Joiner {
     }
 
     pub fn fill(&self, watch: &Watch) -> Result<(), Trouble> {
-        join::fill(&self.options.dir, &self.options.from, watch).map(|_| ())
+        let dir = &self.options.dir;
+        join::fill(dir, &self.options.from, &WantedCopy::first(dir), watch).map(|_| ())
     }
 
     pub fn database(&self) -> Vec<u8> {

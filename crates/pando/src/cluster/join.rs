@@ -4,11 +4,9 @@ use super::folder::address;
 use crate::cli::ClusterJoin;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
-use ::cluster::Trouble;
 use ::cluster::address::Address;
 use ::cluster::identity::Identity;
-use ::cluster::join::{self, JoinOptions};
-use ::cluster::peer::Offer;
+use ::cluster::join::{self, JoinOptions, WantedCopy};
 use ::cluster::snapshot::Watch;
 use ::cluster::token::Token;
 use indicatif::HumanBytes;
@@ -44,22 +42,12 @@ pub fn enter(it: &ClusterJoin) -> Result<Identity, Problem> {
     };
     let identity = join::enter(&options).map_err(Problem::failed)?;
     write_settings(&it.dir)?;
-    fill(&it.dir, &options.from, 0)?;
+    fill(&it.dir, &options.from, &WantedCopy::first(&it.dir))?;
     Ok(identity)
 }
 
-/// Fetches a copy of the directory that has all records up to a place, and shows how far it is.
-pub fn fill(dir: &Path, from: &Address, place: u64) -> Result<(), Problem> {
-    show_fetching(|watch| join::fill_up_to(place, dir, from, watch))
-}
-
-/// Fetches a copy of the directory into another folder than that of the node's data, and shows how
-/// far it is.
-pub fn fill_into(data: &Path, dir: &Path, from: &Address) -> Result<(), Problem> {
-    show_fetching(|watch| join::fill_into(data, dir, from, watch))
-}
-
-fn show_fetching(fetch: impl FnOnce(&Watch) -> Result<Offer, Trouble>) -> Result<(), Problem> {
+/// Fetches a copy of the directory for the node in `dir`, and shows how far it is.
+pub fn fill(dir: &Path, from: &Address, wanted: &WantedCopy) -> Result<(), Problem> {
     let watch = Arc::new(Watch::default());
     let watched = Arc::clone(&watch);
     let look = move || {
@@ -74,7 +62,7 @@ fn show_fetching(fetch: impl FnOnce(&Watch) -> Result<Offer, Trouble>) -> Result
     };
     let started = Instant::now();
     let progress = Progress::show("writing to the disk", Arc::new(look));
-    let filled = fetch(&watch);
+    let filled = join::fill(dir, from, wanted, &watch);
     drop(progress);
     filled.map_err(Problem::failed)?;
     note(format_args!(

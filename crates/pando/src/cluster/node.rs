@@ -128,7 +128,7 @@ impl Joined {
         if let Some(memory) = &memory {
             fill_memory(dir, &identity, memory)?;
         } else if let Some(copying) = rejoin::begin(dir, &identity).map_err(Problem::failed)? {
-            join::fill(dir, &copying.from, copying.place())?;
+            join::fill(dir, &copying.from, &copying.wanted())?;
             copying.end().map_err(Problem::failed)?;
         }
         Ok(Some(Joined {
@@ -232,7 +232,7 @@ fn fill_memory(dir: &Path, identity: &Identity, memory: &InMemory) -> Result<(),
     let peer = identity.membership.peers.first().ok_or_else(|| {
         Problem::failed("cluster.volatile: expected another node to copy from, got none")
     })?;
-    join::fill_into(&memory.data(), dir, &peer.address)?;
+    join::fill(dir, &peer.address, &memory.wanted())?;
     memory.take_place().map_err(Problem::failed)
 }
 

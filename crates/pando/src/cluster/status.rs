@@ -6,7 +6,8 @@ mod text;
 use super::folder::identity;
 use crate::cli::{ClusterStatus, Report};
 use crate::report::{Problem, say};
-use ::cluster::overview::{Equality, Overview, Seen};
+use ::cluster::overview::{Equality, Overview};
+use ::cluster::peer::Answer;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ fn verdict(overview: &Overview) -> Result<(), Problem> {
     {
         return Err(Problem::NotServed);
     }
-    let sound = |it: &Seen| {
+    let sound = |it: &Answer| {
         it.status.as_ref().is_ok_and(|status| {
             status.trouble.is_none() && overview.equality(status) != Equality::Different
         })

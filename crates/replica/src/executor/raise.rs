@@ -3,8 +3,6 @@
 //! asked for it and every node knows the level.
 
 use super::{Executor, OwnWrites};
-use schema::Name;
-use state::grant::Grant;
 use state::level;
 use state::write::{Change, Write};
 
@@ -15,7 +13,7 @@ impl Executor {
         if matches!(self.parts.own, OwnWrites::Submitted(_)) || to <= from {
             return;
         }
-        match self.perform_own(&[raising_write(to)])[..] {
+        match self.perform_own(&[Write::of_no_entry(Change::Level(to))])[..] {
             [true] => tracing::warn!(
                 from,
                 to,
@@ -35,18 +33,7 @@ impl Executor {
         if let Some(agreed) = agreed
             && steward.is_free()
         {
-            steward.submit(vec![raising_write(agreed)]);
+            steward.submit(vec![Write::of_no_entry(Change::Level(agreed))]);
         }
-    }
-}
-
-/// A write that raises the level.
-fn raising_write(to: u32) -> Write {
-    Write {
-        grant: Grant::of_server(String::new(), Name::root()),
-        spelled: String::new(),
-        manage_dsa_it: true,
-        options: None,
-        change: Change::Level(to),
     }
 }

@@ -8,9 +8,7 @@
 
 use super::{Executor, OwnWrites};
 use protocol::ResultCode;
-use schema::Name;
 use state::execute::META_TOURS;
-use state::grant::Grant;
 use state::stop::Failure;
 use state::write::{Change, Write};
 
@@ -42,7 +40,7 @@ impl Executor {
             }
         }
         let most = self.reclaiming.begin_slice(others_wait);
-        let write = reclaiming_write(most);
+        let write = Write::of_no_entry(Change::Reclaim(most));
         if let OwnWrites::Submitted(steward) = &self.parts.own {
             return steward.submit(vec![write]);
         }
@@ -84,16 +82,5 @@ impl Executor {
         Ok(snapshot.detached_count()? > 0
             || snapshot.detached_set()?.is_some()
             || snapshot.first_meta(META_TOURS)?.is_some())
-    }
-}
-
-/// A write that removes at most so many entries.
-fn reclaiming_write(most: u32) -> Write {
-    Write {
-        grant: Grant::of_server(String::new(), Name::root()),
-        spelled: String::new(),
-        manage_dsa_it: true,
-        options: None,
-        change: Change::Reclaim(most),
     }
 }

@@ -21,8 +21,6 @@ use chaos::Chaos;
 use member::Member;
 use oracle::Oracle;
 use protocol::ResultCode;
-use schema::Name;
-use state::grant::Grant;
 use state::write::{Change, Write};
 use state::{level, record};
 use std::collections::BTreeMap;
@@ -286,13 +284,7 @@ pub(super) fn meet_a_later_level() {
     world.member(0).execute();
     let configuration = world.member(0).standing().lanes.configuration;
     let catalog = world.member(0).catalog.load_full();
-    let raise = Write {
-        grant: Grant::of_server(String::new(), Name::root()),
-        spelled: String::new(),
-        manage_dsa_it: true,
-        options: None,
-        change: Change::Level(level::HIGHEST + 1),
-    };
+    let raise = Write::of_no_entry(Change::Level(level::HIGHEST + 1));
     let mut writes = Vec::new();
     record::encode_writes(
         &[std::slice::from_ref(&raise)],

@@ -3,14 +3,13 @@
 use super::clock::SimulatedClock;
 use super::model::Model;
 use super::random::Random;
-use super::{BASE, content};
+use super::{BASE, content, writes};
 use crate::clock::Clock;
 use crate::create::{self, InitOptions};
 use crate::recover::Replayer;
 use state::level;
 use state::record;
-use state::write::{Change, Given, Modification, Record, Write};
-use state::{grant::Grant, write::WriteOptions};
+use state::write::{Change, Record};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -20,7 +19,7 @@ use tempfile::TempDir;
 /// A database file and the model of its content.
 pub(super) struct Template {
     database: Vec<u8>,
-    /// The same at the first format level.
+    /// A database file with equal entries at the first format level.
     early: Vec<u8>,
     pub model: Model,
     pub digest: u128,
@@ -104,30 +103,18 @@ fn fill(store: &Store, clock: &SimulatedClock) {
         let made = create::entry(&replayer.catalog, BASE, name, attributes, clock);
         made.expect("an entry")
     };
-    let named = Modification {
-        operation: protocol::ChangeOperation::Replace,
-        given: Given {
-            description: replayer
-                .catalog
-                .schema
-                .describe("pandoPasswordPolicy")
-                .expect("known"),
-            values: vec![policy.clone().into_bytes()],
-        },
-    };
     let schema = &replayer.catalog.schema;
-    let config = schema.resolve_name("cn=config").expect("a name");
+    let named = writes::modification(
+        schema,
+        protocol::ChangeOperation::Replace,
+        "pandoPasswordPolicy",
+        &[&policy],
+    );
     let writes = [
         entry(&replayer, &format!("ou=a,{BASE}"), &unit),
         entry(&replayer, &format!("ou=b,{BASE}"), &unit),
         entry(&replayer, &policy, &rules),
-        Write {
-            grant: Grant::of_server(BASE.to_owned(), config),
-            spelled: "cn=config".to_owned(),
-            manage_dsa_it: true,
-            options: WriteOptions::default().if_any(),
-            change: Change::Modify(vec![named]),
-        },
+        writes::change_of(schema, "cn=config", Change::Modify(vec![named])),
     ];
     for write in writes {
         let digest = store

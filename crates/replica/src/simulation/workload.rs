@@ -1,8 +1,8 @@
 //! Random writes, drawn from few names and values so that they collide.
 
-use super::BASE;
 use super::model::{Model, NO_TYPE, UNIQUE_INDEX, UNIQUE_RULE};
 use super::random::Random;
+use super::{BASE, writes};
 use crate::clients::Writes;
 use crate::clock::Clock;
 use crate::create;
@@ -11,8 +11,7 @@ use protocol::name::leaf_form;
 use schema::Schema;
 use state::catalog::Catalog;
 use state::entry_end;
-use state::grant::Grant;
-use state::write::{Change, Given, Modification, Renaming, Write, WriteOptions};
+use state::write::{Change, Modification, Renaming, Write};
 
 const WORDS: &[&str] = &["alpha", "beta", "gamma", "delta"];
 const PEOPLE: &[&str] = &["p0", "p1", "p2", "p3", "p4"];
@@ -163,26 +162,18 @@ impl Workload<'_> {
             true => Some(self.some_name()),
             false => None,
         };
+        let delete_old_rdn = self.random.chance(60);
         let schema = &self.catalog.schema;
         let renaming = Renaming {
-            rdn: schema.resolve_rdn(&rdn).expect("an RDN"),
-            rdn_spelled: rdn,
-            delete_old_rdn: self.random.chance(60),
             new_superior: superior.map(|it| schema.resolve_name(&it).expect("a name")),
+            ..writes::renaming(schema, &rdn, delete_old_rdn)
         };
         self.of(&name, Change::Rename(renaming))
     }
 
     fn deletion(&mut self, tree: bool) -> Write {
         let name = self.some_name_below_base();
-        let mut write = self.of(&name, Change::Delete);
-        let options = WriteOptions {
-            administrator: true,
-            tree,
-            ..WriteOptions::default()
-        };
-        write.options = options.if_any();
-        write
+        writes::deletion(self.schema(), &name, tree)
     }
 
     /// A write that is refused in any state.
@@ -261,24 +252,11 @@ impl Workload<'_> {
     }
 
     fn change(&self, operation: ChangeOperation, name: &str, values: &[&str]) -> Modification {
-        Modification {
-            operation,
-            given: Given {
-                description: self.schema().describe(name).expect("known"),
-                values: values.iter().map(|it| it.as_bytes().to_vec()).collect(),
-            },
-        }
+        writes::modification(self.schema(), operation, name, values)
     }
 
     fn of(&self, name: &str, change: Change) -> Write {
-        let resolved = self.schema().resolve_name(name).expect("a name");
-        Write {
-            grant: Grant::of_server(BASE.to_owned(), resolved),
-            spelled: name.to_owned(),
-            manage_dsa_it: true,
-            options: None,
-            change,
-        }
+        writes::change_of(self.schema(), name, change)
     }
 
     fn schema(&self) -> &Schema {

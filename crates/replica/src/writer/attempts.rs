@@ -111,13 +111,8 @@ impl Attempts {
 }
 
 fn write_of(noted: Noted) -> Write {
-    Write {
-        grant: Grant::of_server(CONFIG_NAME.to_owned(), noted.name),
-        spelled: noted.spelled,
-        manage_dsa_it: true,
-        options: None,
-        change: Change::Attempts(noted.attempts),
-    }
+    let grant = Grant::of_server(CONFIG_NAME.to_owned(), noted.name);
+    Write::of_server(grant, noted.spelled, Change::Attempts(noted.attempts))
 }
 
 #[cfg(test)]

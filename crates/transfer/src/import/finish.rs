@@ -133,11 +133,9 @@ fn add_contexts(plan: &Plan<'_>, contexts: &[Context]) -> Result<Write, Failure>
         operation: ChangeOperation::Add,
         given,
     };
-    Ok(Write {
-        grant: Grant::of_server(plan.by.clone(), catalog.config.clone()),
-        spelled: CONFIG_NAME.to_owned(),
-        manage_dsa_it: true,
-        options: None,
-        change: Change::Modify(vec![modification]),
-    })
+    Ok(Write::of_server(
+        Grant::of_server(plan.by.clone(), catalog.config.clone()),
+        CONFIG_NAME.to_owned(),
+        Change::Modify(vec![modification]),
+    ))
 }

@@ -1,7 +1,8 @@
 //! The state of a cluster as JSON.
 
 use ::cluster::identity::Identity;
-use ::cluster::overview::{Overview, Seen};
+use ::cluster::overview::Overview;
+use ::cluster::peer::Answer;
 use ::cluster::peer::NodeStatus;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ pub fn of(identity: &Identity, overview: &Overview) -> Value {
     all
 }
 
-fn node(overview: &Overview, it: &Seen) -> Value {
+fn node(overview: &Overview, it: &Answer) -> Value {
     let mut node = json!({
         "node": it.member.node.to_string(),
         "address": it.member.address.to_string(),

@@ -1,7 +1,8 @@
 //! The state of a cluster as lines of text.
 
 use ::cluster::identity::Identity;
-use ::cluster::overview::{Equality, Overview, Seen};
+use ::cluster::overview::{Equality, Overview};
+use ::cluster::peer::Answer;
 use ::cluster::peer::{LogStatus, NodeStatus};
 use indicatif::{HumanBytes, HumanCount};
 use protocol::counted;
@@ -112,7 +113,7 @@ fn node_lines(overview: &Overview) -> Vec<String> {
 }
 
 /// The row of a node; its address takes `width` columns.
-fn node_line(overview: &Overview, it: &Seen, width: usize) -> String {
+fn node_line(overview: &Overview, it: &Answer, width: usize) -> String {
     let (id, address) = (it.member.node.to_string(), it.member.address.to_string());
     let status = match &it.status {
         Ok(status) => status,

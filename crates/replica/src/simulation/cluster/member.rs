@@ -9,7 +9,7 @@ use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
 use crate::commit_log::CommitLog;
 use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
-use crate::follower::{Follower, Following};
+use crate::follower::{Channels, Follower};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
@@ -152,7 +152,7 @@ impl Member {
             },
             is_volatile: false,
         });
-        let shared = Following {
+        let channels = Channels {
             log: Arc::clone(&log),
             queues: queues.clone(),
             in_flight: Arc::clone(&in_flight),
@@ -160,8 +160,8 @@ impl Member {
             arrivals: Arc::default(),
             patience: Patience::default(),
         };
-        let orderers = shared.orderers(&executor);
-        let mut follower = Follower::new(executor, shared);
+        let orderers = channels.orderers(&executor);
+        let mut follower = Follower::new(executor, channels);
         follower.begin();
         Member {
             follower,

@@ -1,15 +1,14 @@
 //! Writes that a golden log has besides random ones: members, texts, definitions of the schema,
 //! numbers, passwords and controls.
 
-use super::super::super::BASE;
+use super::super::super::{BASE, writes};
 use crate::clients::Writes;
 use crate::clock::Clock;
 use crate::create;
 use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
 use state::catalog::Catalog;
-use state::grant::Grant;
-use state::write::{Change, Given, Modification, Renaming, Write, WriteOptions};
+use state::write::{Change, Write, WriteOptions};
 
 /// The submission of a step; `None` behind the last one.
 pub(super) fn step(number: usize, catalog: &Catalog, clock: &dyn Clock) -> Option<Writes> {
@@ -134,35 +133,17 @@ impl Script<'_> {
     }
 
     fn modify(&self, name: &str, how: ChangeOperation, of: &str, values: &[&str]) -> Write {
-        let change = Modification {
-            operation: how,
-            given: Given {
-                description: self.catalog.schema.describe(of).expect("known"),
-                values: values.iter().map(|it| it.as_bytes().to_vec()).collect(),
-            },
-        };
+        let change = writes::modification(&self.catalog.schema, how, of, values);
         self.of(name, Change::Modify(vec![change]))
     }
 
     fn rename(&self, name: &str, rdn: &str, delete_old_rdn: bool) -> Write {
-        let renaming = Renaming {
-            rdn: self.catalog.schema.resolve_rdn(rdn).expect("an RDN"),
-            rdn_spelled: rdn.to_owned(),
-            delete_old_rdn,
-            new_superior: None,
-        };
+        let renaming = writes::renaming(&self.catalog.schema, rdn, delete_old_rdn);
         self.of(name, Change::Rename(renaming))
     }
 
     fn delete(&self, name: &str, tree: bool) -> Write {
-        let mut write = self.of(name, Change::Delete);
-        let options = WriteOptions {
-            administrator: true,
-            tree,
-            ..WriteOptions::default()
-        };
-        write.options = options.if_any();
-        write
+        writes::deletion(&self.catalog.schema, name, tree)
     }
 
     fn attempts(&self, name: &str, kind: AttemptKind, count: u64) -> Write {
@@ -187,13 +168,6 @@ impl Script<'_> {
     }
 
     fn of(&self, name: &str, change: Change) -> Write {
-        let resolved = self.catalog.schema.resolve_name(name).expect("a name");
-        Write {
-            grant: Grant::of_server(BASE.to_owned(), resolved),
-            spelled: name.to_owned(),
-            manage_dsa_it: true,
-            options: None,
-            change,
-        }
+        writes::change_of(&self.catalog.schema, name, change)
     }
 }
