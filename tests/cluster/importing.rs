@@ -10,6 +10,7 @@ use kit::random::Random;
 use kit::{Client, Pando, SUFFIX, people};
 use protocol::ResultCode;
 use std::fs;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -30,6 +31,16 @@ fn await_generation(node: &Pando, generation: u64) {
     until(&format!("generation {generation}"), || {
         (status(node)["generation"] == generation).then_some(())
     });
+}
+
+/// Waits until a node listens that was served anew, perhaps more than once.
+fn await_last_address(node: &mut Pando) {
+    loop {
+        node.await_address();
+        if TcpStream::connect(node.address()).is_ok() {
+            return;
+        }
+    }
 }
 
 /// Every name that was added is there.
@@ -284,8 +295,8 @@ fn a_killed_start_begins_the_generation_later() {
     }
     nodes[0].serve();
     for node in &mut nodes[1..] {
-        node.await_address();
         await_generation(node, 2);
+        await_last_address(node);
         let uid = format!("node{}", node.address().port());
         names.push(add_when_possible(node, &uid));
     }
