@@ -198,3 +198,23 @@ fn a_node_alone_is_raised_at_its_start() {
     let log = node.process().log();
     assert!(!log.contains("was raised"), "raised once: {log}");
 }
+
+/// An older program makes nothing of a newer folder that it could not serve afterwards.
+#[test]
+fn an_older_program_makes_no_cluster_of_a_newer_folder() {
+    let mut node = Pando::init();
+    let address = ["--address", &free_address()];
+    let init = |node: &Pando| node.run_on_node(&["cluster", "init"], &address);
+    node.know_levels_up_to(Some(1));
+    refused(init(&node), 1, "expected a format level from 1 to 1");
+    node.know_levels_up_to(None);
+    init(&node).expect(0);
+    node.serve();
+    node.stop();
+    let recover = |node: &Pando| node.run_on_node(&["cluster", "recover"], &[]);
+    node.know_levels_up_to(Some(1));
+    refused(recover(&node), 1, "expected a format level from 1 to 1");
+    node.know_levels_up_to(None);
+    node.serve();
+    assert_eq!(status(&node)["generation"], 1);
+}

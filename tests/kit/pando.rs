@@ -236,6 +236,13 @@ impl Pando {
         self.run(&all)
     }
 
+    /// Starts a subcommand whose first argument is the node's folder, without waiting for its end.
+    pub fn begin_on_node(&self, subcommand: &str, args: &[&str]) -> Running {
+        let mut command = self.command(&[]);
+        command.arg(subcommand).arg(self.node()).args(args);
+        Running::start(subcommand, &mut command)
+    }
+
     /// Runs `pando serve`, which has to refuse to serve the node; it is ended if it does not.
     pub fn serve_in_vain(&self) -> Answer {
         let node = self.node().to_string_lossy().into_owned();

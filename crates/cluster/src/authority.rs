@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - every node holds the authority's key, so whoever presents a certificate of this authority is a
-//!   node of the cluster;
+//!   node of the cluster, or was one;
 //! - a node's certificate serves as server's and as client's, towards nodes and towards etcd.
 
 use crate::address::Address;
@@ -14,10 +14,11 @@ use rcgen::{
 };
 use replica::commit_log::NodeId;
 use rustls::RootCertStore;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
@@ -250,6 +251,15 @@ pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
 /// A name that the certificate of this node alone has.
 pub fn node_name(node: NodeId) -> String {
     format!("node-{node}")
+}
+
+/// Whether a certificate, which was verified before, is that of a node.
+pub fn is_of(certificate: &CertificateDer<'_>, node: NodeId) -> bool {
+    let Ok(name) = ServerName::try_from(node_name(node)) else {
+        return false;
+    };
+    let parsed = ParsedCertificate::try_from(certificate);
+    parsed.is_ok_and(|it| verify_server_name(&it, &name).is_ok())
 }
 
 /// Content of the authority's certificate, as far as it is needed to issue others.

@@ -117,6 +117,17 @@ impl Identity {
         replace(&self.folder.join(CLUSTER_FILE), &text)
     }
 
+    /// The identity with `cluster.json` as it is now.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn reload(&self) -> Result<Identity, Trouble> {
+        Ok(Identity {
+            folder: self.folder.clone(),
+            membership: file::membership(&self.folder.join(CLUSTER_FILE))?,
+        })
+    }
+
     /// Changes `cluster.json` as it is now, and writes it if that makes a difference.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
 use replica::commit_log::NodeId;
 use replica::level;
+use replica::membership::ClusterMark;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -126,6 +127,10 @@ pub fn fill(
     let source = Source {
         peers: &clients,
         place: wanted.place,
+        mark: ClusterMark {
+            cluster: identity.membership.cluster.0,
+            generation: identity.membership.generation,
+        },
     };
     runtime()?.block_on(snapshot::fetch(source, &wanted.data, watch))
 }
@@ -230,6 +235,7 @@ fn found(options: &JoinOptions, asked: Asked, now: Duration) -> Result<Identity,
         membership: Membership {
             generation: answer.generation,
             peers,
+            replaces: answer.replaces,
             ..Membership::new(answer.cluster, node, address, etcd)
         },
         authority: &authority,

@@ -29,6 +29,7 @@ pub mod quorum;
 pub mod recovery;
 pub mod rejoin;
 pub mod snapshot;
+pub mod succession;
 pub mod token;
 mod trouble;
 pub mod upgrade;

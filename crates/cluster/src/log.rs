@@ -8,6 +8,7 @@
 
 mod append;
 mod catch_up;
+mod closing;
 mod credit;
 mod envelope;
 mod fence;
@@ -34,11 +35,13 @@ mod values;
 mod volume;
 mod watch;
 
+pub use closing::{CloseFailure, end};
 pub use found::found;
 pub use members::{ClusterView, Database, Difference, Member, NodeDigest};
 pub use membership::ChangeFailure;
 pub use settings::{Credit, EtcdLogSettings, LogTls, NodeAbout, OpenFailure, Trimming};
 pub use trim::HoldFailure;
+pub use values::Closing;
 
 use fence::Question;
 use pool::Opening;
@@ -156,6 +159,19 @@ impl EtcdLog {
         self.shared.session.borrow().as_ref().map(|it| it.epoch)
     }
 
+    /// Place up to which this node has executed the log; 0 before it has told so.
+    pub fn executed(&self) -> u64 {
+        let own = lock(&self.shared.own);
+        own.standing.map_or(0, |it| it.place)
+    }
+
+    /// Whether the log was closed while this process was registered, and is open again: the node
+    /// has to be served anew to append.
+    pub fn is_reopened(&self) -> bool {
+        let own = self.shared.settings.node;
+        lock(&self.shared.members).is_reopened(own, &self.shared.process)
+    }
+
     /// Why this node cannot follow the log any longer; `None` while it does.
     pub fn failure(&self) -> Option<LogFailure> {
         self.shared.queue.failure()
@@ -187,6 +203,17 @@ impl EtcdLog {
     pub fn remove(&self, node: NodeId) -> Result<(), ChangeFailure> {
         let shared = self.shared.clone();
         self.wait_for(async move { membership::remove(&shared, node).await })
+    }
+
+    /// Closes the log for a generation that this node is to begin: from then on no node appends,
+    /// until this one is served without having begun it, or is removed. Returns the place of that,
+    /// behind which there is no record. Waits for etcd.
+    ///
+    /// # Errors
+    /// etcd cannot be reached, another node has closed the log, or this process is not registered.
+    pub fn close(&self, generation: u64) -> Result<u64, CloseFailure> {
+        let shared = self.shared.clone();
+        self.wait_for(async move { closing::close(&shared, generation).await })
     }
 
     /// Raises the format level that the cluster is to have to the highest that all members'

@@ -168,6 +168,8 @@ mod tests {
             address,
             version: String::new(),
             generation: 1,
+            replaces: false,
+            etcd_urls: Vec::new(),
             head: 100,
             place: 100 - u64::from(number),
             synced_place: 0,

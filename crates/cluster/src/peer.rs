@@ -5,7 +5,8 @@
 //! `POST /upgrade`, `GET /snapshot`, `GET /snapshot/ID/sums/FIRST` and `GET /snapshot/ID/PIECE`.
 //!
 //! Invariants:
-//! - who has no certificate of the cluster's authority can join with a token and do nothing else;
+//! - who has no certificate of the cluster's authority, or was removed from the cluster, can join
+//!   with a token and do nothing else;
 //! - messages, connections and waits are bounded.
 
 mod accept;
@@ -21,9 +22,9 @@ mod tls;
 
 pub use client::{Link, PeerClient};
 pub use message::{
-    Executed, Fill, JoinAnswer, JoinEtcd, JoinRequest, LeaveAnswer, LeaveRequest, LogStatus,
-    NodeStatus, Offer, Registered, RemoveRequest, Removed, Sums, UpgradeAnswer, UpgradeRequest,
-    Voter,
+    ClosedBy, Executed, Fill, JoinAnswer, JoinEtcd, JoinRequest, LeaveAnswer, LeaveRequest,
+    LogStatus, NodeStatus, Offer, Registered, RemoveRequest, Removed, Sums, UpgradeAnswer,
+    UpgradeRequest, Voter,
 };
 pub use node::{PeerNode, Reached};
 pub use service::{Service, ServiceOptions, listen};

@@ -9,8 +9,9 @@ use crate::identity::{Etcd, Identity, Member, Processes};
 use crate::log::OpenFailure;
 use crate::peer::{self, Answer, NodeStatus};
 use crate::snapshot::SNAPSHOTS;
+use crate::succession::Successor;
 use crate::trouble::Trouble;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How far a node has followed the lost log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,13 @@ fn judge(identity: &Identity, own: Survivor, other: &NodeStatus) -> Result<(), T
         return Err(Trouble::Refused(format!(
             "node {node} at {address} writes: the cluster has not lost its log; take lost nodes \
              out with `pando cluster remove`"
+        )));
+    }
+    if let Some(closing) = &other.log.closing {
+        return Err(Trouble::Refused(format!(
+            "the log works and is closed by an import into the node at {0}: serve that node, or \
+             take it out with `pando cluster remove DIR {0}` on another one",
+            closing.address
         )));
     }
     if other.place > own.place {
@@ -87,17 +95,61 @@ fn require_registration(identity: &Identity, other: &NodeStatus) -> Result<(), T
 
 /// Refuses to follow a log that other nodes have left, and to serve a copy of a node's folder that
 /// was left behind: one of the nodes that answer is of a later generation, or knows a later
-/// registration of this node.
+/// registration of this node. If an import has begun the latest one, returns a node of it, whose
+/// state this one is to take; `None` if this node's generation is the latest.
 ///
 /// # Errors
 /// The node that answered, and its generation; or that the folder is a copy.
-pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
+pub fn require_newest(identity: &Identity) -> Result<Option<Successor>, Trouble> {
     let answers = peer::survey(identity, &identity.membership.peers)?;
-    for status in answers.iter().filter_map(|it| it.status.as_ref().ok()) {
+    let nodes: Vec<NodeStatus> = answers
+        .into_iter()
+        .filter_map(|it| it.status.ok())
+        .collect();
+    if let Some(successor) = Successor::among(identity, &nodes) {
+        return Ok(Some(successor));
+    }
+    for status in &nodes {
         require_generation(identity, status)?;
         require_registration(identity, status)?;
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Reason why a generation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The log was lost. Other nodes may have executed more, and join with new folders.
+    Loss,
+    /// An import has filled a stopped node. Others have executed no more, and take its state.
+    Import,
+}
+
+/// Ends the node's member of etcd, and keeps its data in another folder: the generation has an etcd
+/// of its own.
+///
+/// # Errors
+/// The folder cannot be renamed.
+pub(crate) fn put_etcd_aside(dir: &Path, generation: u64) -> Result<(), Trouble> {
+    let etcd = dir.join("etcd");
+    claim::end_left(&etcd).map_err(Trouble::file(&etcd))?;
+    // A call that was interrupted may have put it aside, and a start after it have made another.
+    let mut kept = kept_etcd(dir, generation);
+    while kept.exists() {
+        kept.as_mut_os_string().push(".later");
+    }
+    folder::rename_if_any(&etcd, &kept)
+}
+
+/// The folder to which a node's etcd is put when a generation begins.
+fn kept_etcd(dir: &Path, generation: u64) -> PathBuf {
+    dir.join(format!("etcd.before-{generation}"))
+}
+
+/// Whether the etcd of the former generation was put aside on this node, because the generation
+/// begins: nothing but writing `cluster.json` is left to do.
+pub fn has_begun(dir: &Path, generation: u64) -> bool {
+    kept_etcd(dir, generation).exists()
 }
 
 /// Makes the node the first one of the next generation, after its database was marked. The data of
@@ -105,15 +157,20 @@ pub fn require_newest(identity: &Identity) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// A file cannot be written or renamed; the call can be repeated.
-pub fn begin(dir: &Path, identity: &Identity, generation: u64) -> Result<(), Trouble> {
-    claim::end_left(&dir.join("etcd")).map_err(Trouble::file(&dir.join("etcd")))?;
-    let kept = dir.join(format!("etcd.before-{generation}"));
-    folder::rename_if_any(&dir.join("etcd"), &kept)?;
+pub fn begin(
+    dir: &Path,
+    identity: &Identity,
+    generation: u64,
+    cause: Cause,
+) -> Result<(), Trouble> {
+    put_etcd_aside(dir, generation)?;
     // A copy of the former generation would leave nodes that join without what came after it.
     folder::remove(&dir.join(SNAPSHOTS))?;
     identity.note(|membership| {
         membership.generation = generation;
         membership.begins = true;
+        membership.imports = false;
+        membership.replaces = cause == Cause::Import;
         membership.processes = Processes::default();
         membership.peers.clear();
         if let Etcd::Managed(etcd) = &mut membership.etcd {

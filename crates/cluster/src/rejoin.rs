@@ -2,7 +2,8 @@
 //! next start.
 //!
 //! Invariants:
-//! - the former state stays until the copy is complete, and for good if it differed from others';
+//! - the former state stays until the copy is complete, and for good if it differed from others' or
+//!   is of a former generation;
 //! - an interrupted copy goes on in the next start;
 //! - a node does so once an hour at most, so that a fault which comes back is seen.
 
@@ -121,7 +122,7 @@ impl Copying {
             data: self.dir.join(DATA),
             place: match self.reason {
                 Rejoins::Trimmed { floor } => floor,
-                Rejoins::Different => 0,
+                Rejoins::Different | Rejoins::Generation { .. } => 0,
             },
         }
     }
@@ -132,14 +133,14 @@ impl Copying {
     /// A folder cannot be removed or renamed, or `cluster.json` not written.
     pub fn end(&self) -> Result<(), Trouble> {
         let before = self.dir.join(BEFORE);
-        let different = self.dir.join(DIFFERENT);
-        let former = match self.reason {
-            Rejoins::Trimmed { .. } => &before,
-            Rejoins::Different => &different,
+        let kept = match self.reason {
+            Rejoins::Trimmed { .. } => None,
+            Rejoins::Different => Some(self.dir.join(DIFFERENT)),
+            Rejoins::Generation { number } => Some(self.dir.join(format!("{BEFORE}-{number}"))),
         };
-        folder::remove(former)?;
-        if self.reason == Rejoins::Different {
-            rename(&before, &different)?;
+        folder::remove(kept.as_ref().unwrap_or(&before))?;
+        if let Some(kept) = kept {
+            rename(&before, &kept)?;
         }
         self.identity.note(|membership| {
             membership.rejoins = None;

@@ -154,7 +154,14 @@ impl Keeper {
             }
             tokio::time::sleep(READ_WAIT / 100).await;
         }
-        Ok(())
+        match self.log.members().closing {
+            None => Ok(()),
+            // Where members of this generation were, those of the next may answer.
+            Some(closing) => Err(format!(
+                "generation {} begins at {}",
+                closing.generation, closing.address
+            )),
+        }
     }
 
     /// Waits for a time, or until a node joins or leaves.

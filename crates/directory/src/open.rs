@@ -195,9 +195,9 @@ impl Directory {
 fn log_of(opened: &Opened, options: &Options) -> Result<Option<Arc<dyn CommitLog>>, Failure> {
     let membership = opened.membership()?;
     match (&options.connect, membership) {
-        (Some(connect), _) => {
+        (Some(connect), mark) => {
             let (place, level) = (opened.place()?, opened.catalog.level);
-            Ok(Some(connect(Reached { place, level })?))
+            Ok(Some(connect(Reached { place, level, mark })?))
         }
         (None, None) => Ok(None),
         (None, Some(_)) if options.leaves_cluster => Ok(None),

@@ -3,6 +3,7 @@
 use policy::{LimitSettings, LimitSubject, Limits, PasswordSettings};
 use replica::changes::Keeping;
 use replica::commit_log::CommitLog;
+use replica::membership::ClusterMark;
 use replica::{Clock, Patience, ReclaimSizes, Scrubbing, SystemClock};
 use state::bounds::Bounds;
 use state::stop::Failure;
@@ -15,6 +16,8 @@ pub struct Reached {
     pub place: u64,
     /// Format level at which records are executed.
     pub level: u32,
+    /// Cluster and generation that the database belongs to; `None` for that of a node alone.
+    pub mark: Option<ClusterMark>,
 }
 
 /// Connects to the log of a cluster, for a database that is so far.

@@ -4,6 +4,7 @@ mod departure;
 mod ending;
 mod facts;
 mod folder;
+mod generation;
 mod join;
 mod mark;
 mod moving;
@@ -14,6 +15,7 @@ mod status;
 mod witnessing;
 
 pub use ending::Ending;
+pub use generation::NextGeneration;
 pub use join::enter;
 pub use node::{Joined, Serving};
 

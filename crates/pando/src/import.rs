@@ -1,9 +1,10 @@
 //! `pando import`: entries from files or a template into a node that is not running.
 
 use crate::cli::{self, Import};
+use crate::cluster::NextGeneration;
 use crate::estimate;
 use crate::generate::{Reading, generator, interrupted};
-use crate::node_folder::data_folder_alone;
+use crate::node_folder::{data_folder, data_folder_alone};
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
 use crate::room;
@@ -35,19 +36,7 @@ const MADE_ENTRIES: u64 = 256;
 
 /// Runs the import; exit status 1 if entries were rejected.
 pub fn import(it: &Import) -> Result<(), Problem> {
-    let data = data_folder_alone(&it.dir)?;
-    // The parser cannot check this, because files and a template exclude each other.
-    if !it.define.is_empty() && it.template.is_none() {
-        return Err(Problem::usage(
-            "--define sets a define of a template: give --template, or leave it out",
-        ));
-    }
-    if it.resume && !can_resume(&data) {
-        return Err(Problem::usage(format_args!(
-            "--resume: {} has no interrupted import; leave the option out",
-            it.dir.display()
-        )));
-    }
+    let data = data_of(it)?;
     let rejects = rejects_file(it, &data)?;
     let options = ImportOptions {
         check_schema: !it.no_schema_check,
@@ -92,9 +81,55 @@ pub fn import(it: &Import) -> Result<(), Problem> {
     if let Some(size) = size.filter(|_| !it.resume) {
         estimate::require_room(&data, size)?;
     }
+    let next = next_generation(it)?;
+    let options = ImportOptions {
+        begins: next.as_ref().map(|it| it.mark),
+        ..options
+    };
     let started = Instant::now();
-    let imported = run(&data, source, &options, total, it.template.is_some())?;
-    report(&it.dir, &imported, &rejects, started)
+    let imported = run(&data, source, &options, total, it.template.is_some());
+    if let (Err(_), Some(next)) = (&imported, &next) {
+        next.tell_failed(&it.dir);
+    }
+    let reported = report(&it.dir, &imported?, &rejects, started);
+    if let Some(next) = &next {
+        next.tell_imported(&it.dir);
+    }
+    reported
+}
+
+/// The data folder, for options that go together.
+fn data_of(it: &Import) -> Result<PathBuf, Problem> {
+    let data = match it.new_generation {
+        true => data_folder(&it.dir)?,
+        false => data_folder_alone(&it.dir)?,
+    };
+    // The parser cannot check this, because files and a template exclude each other.
+    if !it.define.is_empty() && it.template.is_none() {
+        return Err(Problem::usage(
+            "--define sets a define of a template: give --template, or leave it out",
+        ));
+    }
+    if it.resume && !can_resume(&data) {
+        return Err(Problem::usage(format_args!(
+            "--resume: {} has no interrupted import; leave the option out",
+            it.dir.display()
+        )));
+    }
+    Ok(data)
+}
+
+/// Prepares the generation that the import begins; `None` if it begins none.
+fn next_generation(it: &Import) -> Result<Option<NextGeneration>, Problem> {
+    if !it.new_generation {
+        return Ok(None);
+    }
+    // Before the nodes of a cluster stop taking writes for it.
+    let files = it.files.iter().filter(|it| it.as_os_str() != "-");
+    for file in files {
+        std::fs::metadata(file).map_err(|error| Problem::file(file, error))?;
+    }
+    NextGeneration::prepare(&it.dir).map(Some)
 }
 
 /// Path of a new file for rejected entries. The rejected entries of an earlier import may still be

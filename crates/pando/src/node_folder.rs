@@ -32,8 +32,8 @@ pub fn data_folder_alone(dir: &Path) -> Result<PathBuf, Problem> {
         false => Ok(data),
         true => Err(Problem::failed(format_args!(
             "{}: this node belongs to a cluster, and the other nodes would not get what this \
-             command changes; import before `pando cluster init`, or send the entries to a served \
-             node with ldapadd",
+             command changes; add --new-generation to an import, after which all nodes take this \
+             one's state, or send the entries to a served node with ldapadd",
             dir.display()
         ))),
     }

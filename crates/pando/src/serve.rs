@@ -28,7 +28,7 @@ pub fn serve(it: &Serve) -> Result<(), Problem> {
     let served = start(&it.dir, &overrides)?;
     announce(&served.server);
     match served.wait() {
-        Ending::NeedsCopy => Err(begin_again()),
+        Ending::NeedsCopy | Ending::Reopened => Err(begin_again()),
         Ending::Outdated(unknown) => Err(Problem::failed(unknown)),
         Ending::Left | Ending::Stopped => Ok(()),
     }

@@ -6,7 +6,7 @@ use state::level;
 use state::meta::{META_CLUSTER, META_TIME};
 use state::stop::Failure;
 use std::path::Path;
-use store::{IndexSet, Snapshot, Store};
+use store::{Batch, IndexSet, Snapshot, Store};
 
 /// The cluster that a database belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,21 +46,30 @@ pub fn mark(data: &Path, membership: &ClusterMark) -> Result<(), Failure> {
 /// cluster and generation from the log's beginning: nothing is left of another log.
 ///
 /// # Errors
-/// The store cannot be written.
+/// The store cannot be written, or has a format level that this program does not execute.
 pub fn put(store: &Store, membership: &ClusterMark) -> Result<(), Failure> {
     let none = IndexSet {
         schema: schema::Schema::standard(),
         definitions: Vec::new(),
     };
     let mut batch = store.begin(&none)?;
-    Lanes::forget(&mut batch)?;
+    put_into(&mut batch, membership)?;
+    Ok(batch.commit()?)
+}
+
+/// Marks the database of a transaction, as [`put`] does.
+///
+/// # Errors
+/// The errors of [`put`].
+pub fn put_into(batch: &mut Batch<'_>, membership: &ClusterMark) -> Result<(), Failure> {
+    level::require_known(level::of(&batch.snapshot())?)?;
+    Lanes::forget(batch)?;
     let generation = membership.generation.to_be_bytes();
     batch.put_meta(
         META_CLUSTER,
         &[&membership.cluster[..], &generation].concat(),
     )?;
-    level::keep_sums(&mut batch)?;
-    Ok(batch.commit()?)
+    level::keep_sums(batch)
 }
 
 /// The cluster that a snapshot's database belongs to; `None` for that of a node alone.
@@ -71,10 +80,11 @@ pub fn of(snapshot: &Snapshot<'_>) -> Result<Option<ClusterMark>, Failure> {
     Ok(snapshot.meta(META_CLUSTER)?.and_then(decode))
 }
 
-/// Whether the database of a folder that no process has open belongs to a cluster.
-pub(crate) fn is_marked(data: &Path) -> bool {
+/// The cluster that the database of a folder belongs to, which no process has open; `None` for that
+/// of a node alone, and if there is none that can be read.
+pub fn of_folder(data: &Path) -> Option<ClusterMark> {
     let row = Store::next_meta(data, META_CLUSTER);
-    row.and_then(|it| decode(&it)).is_some()
+    row.and_then(|it| decode(&it))
 }
 
 /// How far the database of an open store has followed its cluster's log.

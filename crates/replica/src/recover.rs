@@ -49,7 +49,7 @@ pub(crate) fn open_store_within(
     bounds: Bounds,
 ) -> Result<(Store, Option<Recovered>), Failure> {
     // A node of a cluster does not wait for its disk: its peers have what a power failure takes.
-    if !membership::is_marked(data) {
+    if membership::of_folder(data).is_none() {
         Store::refuse_lost_records(data, record::position_of)?;
     }
     recover(data, bounds)

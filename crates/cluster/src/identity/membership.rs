@@ -34,6 +34,12 @@ pub struct Membership {
     /// Whether the log is still to be begun, which the node of `init` does at its first start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub begins: bool,
+    /// Whether the node has closed its log for an import, which begins the next generation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imports: bool,
+    /// Whether the generation was begun by an import: nodes of a former one take its state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
     /// Whether the node has left the cluster. It follows the log no longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
@@ -60,6 +66,11 @@ pub enum Rejoins {
     },
     /// Its state is not that of most nodes.
     Different,
+    /// An import has begun another generation.
+    Generation {
+        /// The generation.
+        number: u64,
+    },
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -128,6 +139,8 @@ impl Membership {
             peers: Vec::new(),
             etcd,
             begins: false,
+            imports: false,
+            replaces: false,
             left: false,
             rejoins: None,
             rejoined_s: 0,
@@ -143,6 +156,15 @@ impl Membership {
             peer_url: address.etcd_peer_url(),
             others,
         })
+    }
+
+    /// Token by which members of etcd know that they are of one cluster: another one in each
+    /// generation, so that members of a former one cannot take part.
+    pub fn etcd_token(&self) -> String {
+        match self.generation {
+            1 => self.cluster.to_string(),
+            generation => format!("{}-{generation}", self.cluster),
+        }
     }
 
     /// Identifier of the log that the node follows: another one in each generation, so that a new

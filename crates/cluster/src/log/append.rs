@@ -4,6 +4,7 @@
 //! is this process's, the lane's key gets the next record. It is repeated unchanged until an answer
 //! comes or the reader of the log knows the outcome: whichever attempt succeeds, it succeeds once.
 
+use super::closing;
 use super::credit::LaneCredit;
 use super::envelope::Envelope;
 use super::lanes::Sent;
@@ -241,6 +242,7 @@ pub(super) fn fenced(shared: &Shared, found: &KeyValue) -> String {
     let registration = values::decode::<Registration>(found.value());
     match registration {
         Some(it) if it.removed => format!("node {node} was removed from the cluster"),
+        Some(it) if !it.closed_by.is_empty() => closing::refusal(&it.closed_by),
         it => format!(
             "another process registered as node {node} (epoch {}) from a copy of this node's \
              folder: that one goes on; end this one, whose folder is not served again",

@@ -52,7 +52,7 @@ impl Intake {
         self.lanes = Some(known);
     }
 
-    /// Deals with a key that was set in the revision behind `last`.
+    /// Deals with a key that was set in the revision behind `last`, or with a further one of it.
     ///
     /// # Errors
     /// The value is not what a node of this cluster writes; the text says why.

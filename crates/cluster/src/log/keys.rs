@@ -10,6 +10,7 @@
 //! | `pos/<id>` | how far a node is |
 //! | `hold/<id>` | a place behind which nothing may be trimmed |
 //! | `floor` | the place up to which the log was trimmed |
+//! | `next` | the import that closes the log, to begin another generation |
 
 use replica::commit_log::NodeId;
 
@@ -42,6 +43,8 @@ pub(super) enum Key {
     Hold(NodeId),
     /// Place up to which the log was trimmed.
     Floor,
+    /// The import that closes the log.
+    Next,
 }
 
 impl Keys {
@@ -110,6 +113,7 @@ impl Keys {
             None if name == "cluster" => Some(Key::Cluster),
             None if name == "fmt" => Some(Key::Format),
             None if name == "floor" => Some(Key::Floor),
+            None if name == "next" => Some(Key::Next),
             Some(("node", id)) => Some(Key::Node(node(id)?)),
             Some(("pos", id)) => Some(Key::Position(node(id)?)),
             Some(("hold", id)) => Some(Key::Hold(node(id)?)),
@@ -153,6 +157,7 @@ mod tests {
             (keys.lane(node, 12), Key::Lane { node, lane: 12 }),
             (keys.named("floor"), Key::Floor),
             (keys.named("fmt"), Key::Format),
+            (keys.named("next"), Key::Next),
             (keys.named("cluster"), Key::Cluster),
         ];
         for (key, meaning) in made {

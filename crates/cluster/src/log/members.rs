@@ -7,7 +7,7 @@ pub use agreement::{Difference, NodeDigest};
 
 use super::keys::Key;
 use super::settings::{Credit, NodeAbout};
-use super::values::{self, Floor, Format, Hold, Registration, Report};
+use super::values::{self, Closing, Floor, Format, Hold, Next, Registration, Report};
 use super::volume::Volume;
 use replica::commit_log::{NodeId, Standing};
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ pub struct ClusterView {
     pub endpoint: Option<String>,
     /// How full that member's database is, `None` before it was asked.
     pub database: Option<Database>,
+    /// The import that has closed the log; `None` while the log is open.
+    pub closing: Option<Closing>,
 }
 
 /// How full etcd is.
@@ -93,6 +95,8 @@ pub(super) struct Members {
     nodes: BTreeMap<NodeId, Node>,
     holds: BTreeMap<NodeId, HeldPlace>,
     format: Option<u32>,
+    next: Option<Next>,
+    next_at: i64,
     /// Place up to which the log was trimmed.
     pub(super) floor: u64,
 }
@@ -201,6 +205,12 @@ impl Members {
                 let format = values::decode::<Format>(observed.value);
                 self.format = format.map(|it| it.level).max(self.format);
             }
+            Key::Next => {
+                if self.next_at < revision {
+                    self.next_at = revision;
+                    self.next = values::decode(observed.value);
+                }
+            }
             Key::Cluster | Key::Lane { .. } => (),
         }
     }
@@ -247,8 +257,18 @@ impl Members {
             members: self.nodes.iter().map(member).collect(),
             format_level: self.format,
             floor: self.floor,
+            closing: self.next.as_ref().and_then(Next::closing),
             ..ClusterView::default()
         }
+    }
+
+    /// Whether the log was closed after this process of a node had registered, and is open again.
+    pub(super) fn is_reopened(&self, node: NodeId, process: &str) -> bool {
+        let known = self.nodes.get(&node);
+        let registration = known.map(|it| &it.registration);
+        let was_closed =
+            registration.is_some_and(|it| it.process == process && !it.closed_by.is_empty());
+        was_closed && self.next.as_ref().and_then(Next::closing).is_none()
     }
 
     /// The format level that the cluster is to have; `None` before it was read.

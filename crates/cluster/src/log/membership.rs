@@ -1,16 +1,14 @@
 //! Changes of the cluster as a whole that an operator asks for.
 
+use super::closing;
 use super::keys::Key;
-use super::pool::Connected;
 use super::probe::{describe, within};
 use super::settings::NodeAbout;
 use super::state::Shared;
-use super::values::{self, Format, Hold, Registration};
+use super::values::{self, Format, Hold, Next, Registration, Stage};
 use etcd_client::{Compare, CompareOp, Error, GetOptions, Txn, TxnOp};
 use replica::commit_log::{NodeId, Unreachable};
 use replica::level::LOWEST;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// Reasons why a change was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,20 +42,43 @@ impl From<Error> for ChangeFailure {
     }
 }
 
-/// Marks a node as removed, and ends its hold on trimming.
+/// Marks a node as removed, and ends its hold on trimming. A log that it has closed becomes open.
 pub(super) async fn remove(shared: &Shared, node: NodeId) -> Result<(), ChangeFailure> {
     let released = Hold {
         place: 0,
         seconds: 0,
     };
-    let released = TxnOp::put(shared.keys.hold(node), values::encode(&released), None);
-    let key = shared.keys.node(node);
-    change(shared, key, &[released], |found: Option<Registration>| {
-        let mut registration = found.ok_or(ChangeFailure::NoSuchNode(node))?;
-        registration.removed = true;
-        Ok(registration)
-    })
-    .await
+    let wait = shared.settings.attempt_timeout;
+    let (key, next) = (shared.keys.node(node), shared.keys.named("next"));
+    loop {
+        let connected = shared.pool.connected_within(wait).await?;
+        let mut kv = connected.kv();
+        let closed = closing::read(&mut kv, next.clone(), wait).await?;
+        let answer = within(wait, kv.get(key.clone(), None)).await?;
+        let standing = answer.kvs().first();
+        let revision = standing.map_or(0, |it| it.mod_revision());
+        let before = standing.and_then(|it| values::decode::<Registration>(it.value()));
+        let mut after = before.ok_or(ChangeFailure::NoSuchNode(node))?;
+        if after.removed {
+            return Ok(());
+        }
+        after.removed = true;
+        let mut puts = vec![
+            TxnOp::put(key.clone(), values::encode(&after), None),
+            TxnOp::put(shared.keys.hold(node), values::encode(&released), None),
+        ];
+        let Next { stage, .. } = closed.next;
+        if stage == Stage::Closed && closed.next.node == node.to_string() {
+            puts.push(closing::open(next.clone(), &closed.next));
+        }
+        let unchanged = Compare::mod_revision(key.clone(), CompareOp::Equal, revision);
+        let conditions = [unchanged, closed.unchanged];
+        let transaction = Txn::new().when(conditions).and_then(puts);
+        if within(wait, kv.txn(transaction)).await?.succeeded() {
+            return Ok(());
+        }
+        // Another process changed one of them in between: once more with what it is now.
+    }
 }
 
 /// Raises the format level to the highest that all members' programs know, at most to `highest`,
@@ -129,35 +150,4 @@ fn next_level(
         level,
         nodes: behind.collect::<Vec<_>>().join(", "),
     })
-}
-
-/// Replaces the value of a key by what `to` makes of it, and does `also` in the same transaction,
-/// unless it is that already.
-async fn change<T: Serialize + DeserializeOwned + PartialEq + Clone>(
-    shared: &Shared,
-    key: Vec<u8>,
-    also: &[TxnOp],
-    to: impl Fn(Option<T>) -> Result<T, ChangeFailure>,
-) -> Result<(), ChangeFailure> {
-    let wait = shared.settings.attempt_timeout;
-    loop {
-        let connected: Connected = shared.pool.connected_within(wait).await?;
-        let mut kv = connected.kv();
-        let answer = within(wait, kv.get(key.clone(), None)).await?;
-        let found = answer.kvs().first();
-        let revision = found.map_or(0, |it| it.mod_revision());
-        let before = found.and_then(|it| values::decode::<T>(it.value()));
-        let after = to(before.clone())?;
-        if before.as_ref() == Some(&after) {
-            return Ok(());
-        }
-        let unchanged = Compare::mod_revision(key.clone(), CompareOp::Equal, revision);
-        let put = TxnOp::put(key.clone(), values::encode(&after), None);
-        let operations: Vec<TxnOp> = [&[put], also].concat();
-        let transaction = Txn::new().when([unchanged]).and_then(operations);
-        if within(wait, kv.txn(transaction)).await?.succeeded() {
-            return Ok(());
-        }
-        // Somebody else changed it in between: once more with what it is now.
-    }
 }

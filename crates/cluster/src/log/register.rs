@@ -4,10 +4,11 @@
 //! the earlier can append nothing after the later has registered. A process whose folder does not
 //! know the one that stands registered serves a copy that was left behind, and does not register.
 
+use super::closing;
 use super::pool::{Backoff, Connected};
 use super::probe::{describe, within};
 use super::state::{Barred, Reason, Session, Shared, place};
-use super::values::{self, Format, Registration};
+use super::values::{self, Format, Registration, Stage};
 use etcd_client::{Compare, CompareOp, Error, GetOptions, Txn, TxnOp};
 use replica::commit_log::{LogFailure, Unknown};
 
@@ -26,6 +27,11 @@ pub(super) async fn run(shared: &Shared) {
                 return;
             }
             Ok(Step::Again) => (),
+            Ok(Step::Closed(address)) => {
+                let text = closing::refusal(&address);
+                shared.set(Reason::Unregistered, Some(text));
+                pause.wait().await;
+            }
             Ok(Step::Barred(why)) => {
                 shared.bar(why);
                 return;
@@ -50,6 +56,8 @@ enum Step {
     Registered(Session),
     /// Somebody else wrote the key in between, or raised the format level.
     Again,
+    /// The node at this address has closed the log.
+    Closed(String),
     /// This process must never register.
     Barred(Barred),
     /// The cluster has this format level, which this program does not execute.
@@ -73,7 +81,8 @@ async fn attempt(shared: &Shared, connected: &Connected) -> Result<Step, Error> 
     if !known.is_empty() && !before.process.is_empty() && !known.contains(&before.process) {
         return Ok(Step::Barred(Barred::Copied));
     }
-    if before.process == shared.process {
+    // One that was written again when the log was closed is no right to append.
+    if before.process == shared.process && before.closed_by.is_empty() {
         let sequences = sequences(shared, connected).await?;
         return Ok(Step::Registered(Session {
             epoch: before.epoch,
@@ -98,8 +107,21 @@ async fn attempt(shared: &Shared, connected: &Connected) -> Result<Step, Error> 
     }
     let revision = standing.map_or(0, |it| it.mod_revision());
     let same_level = Compare::mod_revision(format, CompareOp::Equal, revision);
-    let put = TxnOp::put(key, values::encode(&registration), None);
-    let transaction = Txn::new().when([compare, same_level]).and_then([put]);
+    let next = shared.keys.named("next");
+    let closing::Found {
+        next: closed,
+        unchanged: same_next,
+    } = closing::read(&mut kv, next.clone(), wait).await?;
+    let mut puts = vec![TxnOp::put(key, values::encode(&registration), None)];
+    let own = shared.settings.node.to_string();
+    match closed.stage {
+        Stage::Open => {}
+        // This node is served again without having begun the generation: the import was given up.
+        Stage::Closed if closed.node == own => puts.push(closing::open(next, &closed)),
+        Stage::Closed | Stage::Begun => return Ok(Step::Closed(closed.address)),
+    }
+    let conditions = [compare, same_level, same_next];
+    let transaction = Txn::new().when(conditions).and_then(puts);
     let answer = within(wait, kv.txn(transaction)).await?;
     if !answer.succeeded() {
         return Ok(Step::Again);

@@ -211,6 +211,12 @@ pub enum OpenFailure {
          node out (pando cluster remove) and join with a new folder (pando cluster join)"
     )]
     Copied(replica::commit_log::NodeId),
+    /// The log that the node had closed for an import was opened again.
+    #[error(
+        "the import into node {0} was given up, because the node was removed from the cluster: its \
+         folder belongs to no generation any more; join with a new folder (pando cluster join)"
+    )]
+    Reopened(replica::commit_log::NodeId),
     /// The cluster has a format level that this program does not execute.
     #[error(transparent)]
     Level(#[from] level::Unknown),

@@ -1,7 +1,8 @@
 //! The reader of the log: everything from the place that this node has executed, in order, without
 //! gaps.
 //!
-//! Each revision of etcd is one change of one key. A revision that a watch leaves out is one of
+//! Each revision of etcd that has a record is one change of one key; others may change several. A
+//! revision that a watch leaves out is one of
 //! keys outside of this cluster's prefix, or an event that etcd has lost. A read of the prefix as
 //! it was tells which, since it does not pass through the watch: it finds the lost change, or no
 //! key that was set in the missing revisions. Foreign revisions are passed over. Behind all this
@@ -140,7 +141,7 @@ async fn prime(shared: &Shared, kv: &mut KvClient, intake: &mut Intake) -> Resul
 /// Reads what is known of all nodes: registrations and reports may be older than the place from
 /// which the log is followed.
 async fn observe_all(shared: &Shared, kv: &mut KvClient) -> Result<(), Stop> {
-    let names = ["node/", "pos/", "hold/", "floor", "fmt"];
+    let names = ["node/", "pos/", "hold/", "floor", "fmt", "next"];
     let question = names.map(|name| {
         let options = GetOptions::new().with_prefix();
         TxnOp::get(shared.keys.named(name), Some(options))

@@ -4,7 +4,7 @@
 //! them.
 
 use super::settings::NodeAbout;
-use replica::commit_log::Standing;
+use replica::commit_log::{NodeId, Standing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub(super) struct Registration {
     pub(super) from: u64,
     /// The node was removed: it must not register again.
     pub(super) removed: bool,
+    /// Address of the node that has closed the log since; empty if none has. The process that
+    /// registered can append nothing any more.
+    pub(super) closed_by: String,
     address: String,
     etcd_url: String,
     etcd_peer_url: String,
@@ -160,6 +163,59 @@ pub(super) struct Hold {
 pub(super) struct Floor {
     /// Records up to this place were trimmed or may be at any time.
     pub(super) place: u64,
+}
+
+/// `next`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Next {
+    /// The node that an import fills, 32 hexadecimal digits.
+    pub(super) node: String,
+    /// Its address for other nodes.
+    pub(super) address: String,
+    /// The generation that begins with it.
+    pub(super) generation: u64,
+    /// Progress of that.
+    pub(super) stage: Stage,
+}
+
+/// Progress of another generation, in a [`Next`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stage {
+    /// None is under way: the log takes records.
+    #[default]
+    Open,
+    /// An import is under way or has ended: nothing is appended meanwhile.
+    Closed,
+    /// It has begun: nothing is ever appended again.
+    Begun,
+}
+
+/// An import that has closed the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closing {
+    /// The node that it fills.
+    pub node: NodeId,
+    /// Where other nodes reach that node, `HOST:PORT`.
+    pub address: String,
+    /// The generation that begins with it.
+    pub generation: u64,
+    /// Whether that has begun, so that this log stays closed for good.
+    pub has_begun: bool,
+}
+
+impl Next {
+    /// The import that has closed the log; `None` if it is open.
+    pub(super) fn closing(&self) -> Option<Closing> {
+        let node = u128::from_str_radix(&self.node, 16).ok()?;
+        (self.stage != Stage::Open).then(|| Closing {
+            node: NodeId(node.to_be_bytes()),
+            address: self.address.clone(),
+            generation: self.generation,
+            has_begun: self.stage == Stage::Begun,
+        })
+    }
 }
 
 /// The bytes of a value.

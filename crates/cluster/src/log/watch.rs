@@ -30,6 +30,8 @@ struct Watch<'a> {
     asked: Option<Asked>,
     /// Since when answers have been behind the log's known end.
     behind: Option<Instant>,
+    /// Place of the last event that was taken; 0 before the first. Its revision may have more.
+    taken: u64,
 }
 
 struct Asked {
@@ -73,6 +75,7 @@ async fn watch(
         heard: Instant::now(),
         asked: None,
         behind: None,
+        taken: 0,
     };
     loop {
         let waited = shared.queue.room().await;
@@ -168,7 +171,7 @@ impl Watch<'_> {
                     "key {key} was deleted at place {at}: no node does that"
                 )));
             }
-            if at <= intake.last {
+            if at <= intake.last && at != self.taken {
                 continue;
             }
             catch_up::missing(self.shared, &self.kv, intake, at - 1).await?;
@@ -176,6 +179,7 @@ impl Watch<'_> {
                 self.go_on();
             }
             intake.take(self.shared, found).map_err(Stop::Damaged)?;
+            self.taken = at;
         }
         Ok(())
     }

@@ -107,18 +107,19 @@ async fn serve(stream: TcpStream, tls: TlsAcceptor, routes: Router, permits: Per
         return;
     };
     let certificates = stream.get_ref().1.peer_certificates();
-    let caller = match certificates.is_some_and(|it| !it.is_empty()) {
-        true => Caller::Node,
-        false => Caller::Stranger,
+    let certificate = certificates.and_then(|it| it.first());
+    let caller = match certificate {
+        Some(certificate) => Caller::Node(certificate.clone().into_owned()),
+        None => Caller::Stranger,
     };
-    let routes = TowerToHyperService::new(routes.layer(Extension(caller)));
+    let routes = TowerToHyperService::new(routes.layer(Extension(caller.clone())));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_MAX)
         .serve_connection(TokioIo::new(stream), routes);
     // Errors of connections are the peers' to tell.
     match caller {
-        Caller::Node => {
+        Caller::Node(_) => {
             drop(permits.stranger);
             let _ = connection.await;
         }

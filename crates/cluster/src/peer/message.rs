@@ -42,6 +42,9 @@ pub struct JoinAnswer {
     pub cluster: ClusterId,
     /// Which of the cluster's logs is followed, from 1.
     pub generation: u64,
+    /// Whether an import has begun that generation.
+    #[serde(default)]
+    pub replaces: bool,
     /// The nodes of the cluster, without the new one.
     pub members: Vec<Member>,
     /// The etcd that keeps the log.
@@ -82,6 +85,12 @@ pub struct NodeStatus {
     pub version: String,
     /// Which of the cluster's logs the node follows, from 1.
     pub generation: u64,
+    /// Whether an import has begun that generation: nodes of a former one take its state.
+    #[serde(default)]
+    pub replaces: bool,
+    /// URLs at which that generation's etcd serves clients; empty if an operator runs it.
+    #[serde(default)]
+    pub etcd_urls: Vec<String>,
     /// The last place of the log, as far as the node knows.
     pub head: u64,
     /// Place of the last executed record, or a later place without records before it.
@@ -129,8 +138,23 @@ pub struct LogStatus {
     pub voters: Vec<Voter>,
     /// Reason why the voters are not those that are wanted yet; `None` if they are.
     pub waiting: Option<String>,
+    /// The import that has closed the log; `None` while it is open, and while etcd does not
+    /// answer.
+    pub closing: Option<ClosedBy>,
     /// The last registration of each node.
     pub registrations: Vec<Registered>,
+}
+
+/// An import that has closed the log, in a [`LogStatus`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClosedBy {
+    /// The node that it fills.
+    #[serde(with = "node_id")]
+    pub node: NodeId,
+    /// Where other nodes reach that node, `HOST:PORT`.
+    pub address: String,
+    /// The generation that begins with it.
+    pub generation: u64,
 }
 
 /// The last registration of a node, in a [`LogStatus`].

@@ -4,6 +4,7 @@ use super::message::{
     LeaveAnswer, LeaveRequest, NodeStatus, RemoveRequest, UpgradeAnswer, UpgradeRequest,
 };
 use crate::identity::Member;
+use replica::commit_log::NodeId;
 use std::io::PipeWriter;
 use std::time::Instant;
 
@@ -22,6 +23,9 @@ pub trait PeerNode: Send + Sync + 'static {
 
     /// The nodes of the cluster, this one included.
     fn members(&self) -> Vec<Member>;
+
+    /// The nodes that were removed from the cluster. Does not wait.
+    fn removed(&self) -> Vec<NodeId>;
 
     /// URLs at which the cluster's etcd serves clients, if nodes run it.
     fn etcd_urls(&self) -> Vec<String>;

@@ -5,6 +5,7 @@ use super::message::{
     Removed, UpgradeRequest,
 };
 use super::node::PeerNode;
+use crate::authority::is_of;
 use crate::identity::{Etcd, Identity, Member};
 use crate::snapshot::{Donor, NoCopy};
 use crate::token::{Outstanding, Secret, TokenRefused};
@@ -18,6 +19,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use replica::clock::{Clock, SystemClock};
 use replica::level;
+use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -33,10 +35,10 @@ const EXECUTED_WAIT: Duration = Duration::from_secs(1);
 const PIECES_MAX: usize = 16;
 
 /// Sender of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// A node of the cluster, by its certificate.
-    Node,
+    /// A node that is or was of the cluster, by this certificate.
+    Node(CertificateDer<'static>),
     /// Anybody.
     Stranger,
 }
@@ -105,7 +107,7 @@ async fn status(
     State(it): Shared,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let status = blocking(move || it.node.status()).await?;
     json(&status)
 }
@@ -133,7 +135,7 @@ async fn remove(
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let request: RemoveRequest = request(&body)?;
     blocking(move || it.node.remove(&request))
         .await?
@@ -146,7 +148,7 @@ async fn leave(
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let request: LeaveRequest = request(&body)?;
     let answer = blocking(move || it.node.leave(&request))
         .await?
@@ -159,7 +161,7 @@ async fn upgrade(
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let request: UpgradeRequest = request(&body)?;
     let answer = blocking(move || it.node.upgrade(&request))
         .await?
@@ -182,7 +184,7 @@ async fn snapshot(
     Extension(caller): Extension<Caller>,
     Path(place): Path<u64>,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let offer = blocking(move || it.donor.offer(place)).await?;
     let offer = offer.map_err(|error| {
         let status = match error {
@@ -199,7 +201,7 @@ async fn sums(
     Extension(caller): Extension<Caller>,
     Path(asked): Path<Asked>,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let copy = it.donor.copy(&asked.id).ok_or_else(gone)?;
     let sums = copy.sums(asked.number).await;
     let failed = |why| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, why);
@@ -211,7 +213,7 @@ async fn piece(
     Extension(caller): Extension<Caller>,
     Path(asked): Path<Asked>,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let copy = it.donor.copy(&asked.id).ok_or_else(gone)?;
     let permit = Arc::clone(&it.pieces).acquire_owned().await;
     let permit = permit.map_err(|_| gone())?;
@@ -239,6 +241,28 @@ impl AsRef<[u8]> for Held {
 }
 
 impl Answers {
+    /// Refuses who has no certificate of the cluster, and nodes that were removed from it, but for
+    /// this one, which may have to hand its vote over.
+    fn require_node(&self, caller: &Caller) -> Result<(), Refused> {
+        let Caller::Node(certificate) = caller else {
+            let why = "expected a certificate of a node of this cluster";
+            return Err(Refused::new(StatusCode::UNAUTHORIZED, why));
+        };
+        let own = self.identity.membership.node;
+        let removed = self.node.removed().into_iter();
+        let mut removed = removed.filter(|it| *it != own);
+        match removed.find(|it| is_of(certificate, *it)) {
+            None => Ok(()),
+            Some(node) => Err(Refused::new(
+                StatusCode::FORBIDDEN,
+                format!(
+                    "node {node} was removed from the cluster: join with a new folder (pando \
+                     cluster join)"
+                ),
+            )),
+        }
+    }
+
     /// Takes a new node in, if its token serves.
     fn join(&self, request: &JoinRequest) -> Result<JoinAnswer, Refused> {
         let forbidden = |why| Refused::new(StatusCode::FORBIDDEN, why);
@@ -273,6 +297,7 @@ impl Answers {
             ca_key: authority.key_pem(),
             cluster: membership.cluster,
             generation: membership.generation,
+            replaces: membership.replaces,
             members,
             etcd,
         })
@@ -329,18 +354,6 @@ impl Answers {
             certificate: read(&external.certificate)?,
             key: read(&external.key)?,
         })
-    }
-}
-
-impl Caller {
-    fn require_node(self) -> Result<(), Refused> {
-        match self {
-            Caller::Node => Ok(()),
-            Caller::Stranger => Err(Refused::new(
-                StatusCode::UNAUTHORIZED,
-                "expected a certificate of a node of this cluster",
-            )),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::local::Local;
 use crate::peer::{Link, Offer, PeerClient, Sums};
 use crate::trouble::Trouble;
+use replica::membership::ClusterMark;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub struct Source<'s> {
     pub peers: &'s [PeerClient],
     /// Place of the log up to which the copy must have all records; 0 for any copy.
     pub place: u64,
+    /// The cluster and the generation that the copy must be of.
+    pub mark: ClusterMark,
 }
 
 /// Fetches a copy of the database into the data folder `data`, which must not exist. If a peer dies
@@ -67,10 +70,13 @@ pub async fn fetch(source: Source<'_>, data: &Path, watch: &Watch) -> Result<Off
                 // What an ended attempt is still writing must not come after what the next writes.
                 let _ = writes.acquire_many(AT_A_TIME as u32).await;
                 trouble = match ended {
-                    Ok(done) => {
-                        local.take_name(done.bytes)?;
-                        return Ok(done.offer);
-                    }
+                    Ok(done) => match local.mismatch(&source.mark) {
+                        None => {
+                            local.take_name(done.bytes)?;
+                            return Ok(done.offer);
+                        }
+                        Some(why) => Trouble::Refused(format!("{}: {why}", peer.address())),
+                    },
                     // Trouble of this machine does not pass by itself.
                     Err(Stop::Here(trouble)) => return Err(trouble),
                     Err(Stop::There(trouble)) => trouble,

@@ -6,6 +6,7 @@
 
 use super::free_bytes;
 use crate::trouble::Trouble;
+use replica::membership::{self, ClusterMark};
 use replica::partial::sync;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -99,6 +100,27 @@ impl Local {
     /// Has what was written reach the disk.
     pub fn sync(&self) -> Result<(), Trouble> {
         self.file.sync_data().map_err(|error| self.failed(error))
+    }
+
+    /// Why the complete copy is none of this cluster and generation; `None` if it is one.
+    pub fn mismatch(&self, wanted: &ClusterMark) -> Option<String> {
+        let found = membership::of_folder(&self.folder)?;
+        if found == *wanted {
+            return None;
+        }
+        if found.cluster != wanted.cluster {
+            return Some("its directory is that of another cluster".to_owned());
+        }
+        let way_out = match found.generation > wanted.generation {
+            true => "join with a new folder",
+            false => {
+                "serve this node again when that one has followed, or while another one answers"
+            }
+        };
+        Some(format!(
+            "expected a copy of generation {} of the cluster, got one of generation {}: {way_out}",
+            wanted.generation, found.generation
+        ))
     }
 
     /// Gives the complete copy its name.

@@ -4,6 +4,7 @@ use crate::node::{BYTES, Donor, Joiner, wait_until};
 use cluster::identity::Identity;
 use cluster::peer::PeerClient;
 use cluster::snapshot::{Source, Watch, fetch};
+use replica::membership::ClusterMark;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -67,6 +68,10 @@ fn an_interrupted_joiner_goes_on_where_it_was() {
             let source = Source {
                 peers: &peers,
                 place: 0,
+                mark: ClusterMark {
+                    cluster: entered.membership.cluster.0,
+                    generation: 1,
+                },
             };
             tokio::select! {
                 _ = fetch(source, &data, &watch) => panic!("the copy has no end yet"),

@@ -7,6 +7,8 @@ use cluster::peer::{
     UpgradeAnswer, UpgradeRequest,
 };
 use cluster::snapshot::Watch;
+use replica::commit_log::NodeId;
+use replica::membership::{self, ClusterMark};
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -31,6 +33,10 @@ impl PeerNode for StoreNode {
 
     fn members(&self) -> Vec<Member> {
         self.like.members()
+    }
+
+    fn removed(&self) -> Vec<NodeId> {
+        self.like.removed()
     }
 
     fn etcd_urls(&self) -> Vec<String> {
@@ -60,16 +66,28 @@ impl PeerNode for StoreNode {
     }
 }
 
-#[test]
-fn the_copy_of_a_database_is_a_database() {
+/// The stopped first node of a cluster, with a database of a generation, which the service offers.
+fn donor_of(generation: u64) -> (Donor, Arc<StoreNode>) {
     let donor = Donor::stopped(1);
     let data = donor.dir.path().join("data");
     let options = replica::InitOptions::new("dc=example,dc=com", "{PLAIN}secret".to_owned());
     replica::create(&data, &options).unwrap();
+    let mark = ClusterMark {
+        cluster: donor.identity.membership.cluster.0,
+        generation,
+    };
+    membership::mark(&data, &mark).unwrap();
     let node = Arc::new(StoreNode {
         like: Arc::clone(&donor.node) as Arc<dyn PeerNode>,
         store: Store::open(&data).unwrap(),
     });
+    (donor, node)
+}
+
+#[test]
+fn the_copy_of_a_database_is_a_database() {
+    let (donor, node) = donor_of(1);
+    let data = donor.dir.path().join("data");
     let other = Arc::clone(&node) as Arc<dyn PeerNode>;
     let service = Service::start(&donor.identity, other).unwrap();
     let joiner = Joiner::new(&donor, donor.token());
@@ -81,6 +99,21 @@ fn the_copy_of_a_database_is_a_database() {
     assert_eq!(standing(&copied), standing(&data));
     let length = |data: &Path| data.join("pando.mdb").metadata().unwrap().len();
     assert!(length(&copied) <= length(&data));
+}
+
+#[test]
+fn a_copy_of_another_generation_is_not_taken() {
+    let (donor, node) = donor_of(2);
+    let service = Service::start(&donor.identity, node).unwrap();
+    let joiner = Joiner::new(&donor, donor.token());
+    joiner.enter().unwrap();
+    let said = joiner.fill(&Watch::default()).unwrap_err().to_string();
+    assert!(
+        said.contains("generation 1 of the cluster, got one of generation 2"),
+        "{said}"
+    );
+    assert!(!joiner.options.dir.join("data").exists());
+    drop(service);
 }
 
 /// Position and digest of the newest state of a database that nothing has open.

@@ -158,3 +158,33 @@ fn strangers_see_nothing() {
         0
     );
 }
+
+#[test]
+fn a_node_that_was_removed_is_let_in_no_more() {
+    let donor = Donor::new(1);
+    let joiner = Joiner::new(&donor, donor.token());
+    let entered = joiner.enter().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let ask = |identity: &Identity| {
+        let client = PeerClient::new(identity, donor.address()).unwrap();
+        runtime.block_on(async { client.connect().await?.get::<NodeStatus>("/status").await })
+    };
+    ask(&entered).unwrap();
+    donor
+        .node
+        .removed
+        .lock()
+        .unwrap()
+        .push(entered.membership.node);
+    let said = ask(&entered).unwrap_err().to_string();
+    assert!(said.contains("was removed from the cluster"), "{said}");
+    // Others, and a node itself that leaves, are.
+    let second = Joiner::new(&donor, donor.token());
+    ask(&second.enter().unwrap()).unwrap();
+    let own = donor.identity.membership.node;
+    donor.node.removed.lock().unwrap().push(own);
+    ask(&donor.identity).unwrap();
+}

@@ -11,6 +11,7 @@ use cluster::peer::{
 };
 use cluster::snapshot::Watch;
 use cluster::token::Token;
+use replica::commit_log::NodeId;
 use std::io::{PipeWriter, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -36,6 +37,8 @@ pub struct FileNode {
     /// Whether a copy that waits fails instead.
     pub ends: AtomicBool,
     pub bytes_max: u64,
+    /// Nodes that were removed from the cluster.
+    pub removed: Mutex<Vec<NodeId>>,
 }
 
 impl FileNode {
@@ -52,6 +55,8 @@ impl PeerNode for FileNode {
             address: self.own.address.clone(),
             version: "0.0.0".to_owned(),
             generation: 1,
+            replaces: false,
+            etcd_urls: Vec::new(),
             head: 9,
             place: 7,
             synced_place: 5,
@@ -73,6 +78,10 @@ impl PeerNode for FileNode {
 
     fn members(&self) -> Vec<Member> {
         vec![self.own.clone()]
+    }
+
+    fn removed(&self) -> Vec<NodeId> {
+        self.removed.lock().unwrap().clone()
     }
 
     fn etcd_urls(&self) -> Vec<String> {
@@ -149,6 +158,7 @@ impl Donor {
             moved: Condvar::new(),
             ends: AtomicBool::new(false),
             bytes_max: BYTES as u64 + (1 << 20),
+            removed: Mutex::default(),
         };
         Donor {
             dir,

@@ -65,6 +65,10 @@ pub struct Import {
     /// of this machine, also a secret one, to become a value that others can read
     #[arg(long)]
     pub file_urls: bool,
+    /// For a stopped node of a cluster: begin the next generation of the cluster with this import.
+    /// No node takes writes until this one is served; then the others take its state by themselves
+    #[arg(long)]
+    pub new_generation: bool,
     /// Format of the files
     #[arg(long, value_enum, default_value = "detect")]
     pub format: Format,

@@ -14,6 +14,8 @@ pub enum Ending {
     Left,
     /// The node needs a copy of another node's state, which its next start fetches.
     NeedsCopy,
+    /// The log that an import had closed is open again, and the node must register anew.
+    Reopened,
     /// The cluster has a format level that this program does not execute.
     Outdated(Unknown),
     /// The server was told to stop.
@@ -29,16 +31,19 @@ pub struct Endings {
 
 impl Endings {
     /// Waits for the reason; `look` is asked for one now and then.
-    pub fn wait(&self, look: impl Fn() -> Option<Ending>) -> Ending {
-        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn wait(&self, mut look: impl FnMut() -> Option<Ending>) -> Ending {
         loop {
-            if let Some(reason) = *reason {
+            let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = self
+                .told
+                .wait_timeout_while(reason, LOOK_EVERY, |it| it.is_none());
+            let reason = *waited.unwrap_or_else(PoisonError::into_inner).0;
+            if let Some(reason) = reason {
                 return reason;
             }
-            let waited = self.told.wait_timeout(reason, LOOK_EVERY);
-            reason = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if reason.is_none() {
-                *reason = look();
+            // Not under the lock: a look may ask other nodes.
+            if let Some(reason) = look() {
+                self.tell(reason);
             }
         }
     }

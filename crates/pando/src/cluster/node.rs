@@ -2,6 +2,7 @@
 
 use super::ending::{Ending, Endings};
 use super::facts::Part;
+use super::generation;
 use super::join;
 use super::served::ServedNode;
 use super::witnessing::OtherNodes;
@@ -14,12 +15,13 @@ use ::cluster::etcd::{
 use ::cluster::identity::{Etcd, Identity, ManagedEtcd};
 use ::cluster::log::{EtcdLog, EtcdLogSettings, LogTls, NodeAbout, found};
 use ::cluster::peer::Service;
+use ::cluster::rejoin;
 use ::cluster::volatile::{self, InMemory};
 use ::cluster::voting::Voting;
-use ::cluster::{recovery, rejoin};
 use directory::{Clock, Connect, Directory, Failure, SystemClock};
 use replica::commit_log::{CommitLog, LogFailure};
 use replica::level;
+use replica::membership::ClusterMark;
 use server::Config;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -28,6 +30,10 @@ use std::time::Duration;
 
 /// Time for the first start of a cluster's etcd.
 const FOUNDING: Duration = Duration::from_secs(60);
+
+/// Looks whether a node that cannot append has to end, one a second, until it asks the other nodes
+/// whether an import has begun another generation.
+const LOOKS_FOR_SUCCESSOR: u64 = 3;
 
 /// A node that belongs to a cluster and is not served yet.
 pub struct Joined {
@@ -57,13 +63,33 @@ impl Serving {
     }
 
     /// A look whether the server has to end: the node needs a copy of another node's state, which
-    /// is noted for the next start, or a newer program.
-    pub fn look(&self) -> impl Fn() -> Option<Ending> + Send + 'static {
+    /// is noted for the next start or found out there, a new registration, or a newer program.
+    pub fn look(&self) -> impl FnMut() -> Option<Ending> + Send + 'static {
         let (identity, log) = (Arc::clone(&self.identity), Arc::clone(&self.log));
-        move || match log.failure()? {
-            LogFailure::Level(unknown) => Some(Ending::Outdated(unknown)),
-            failure => rejoin::note(&identity, &failure).then_some(Ending::NeedsCopy),
+        let mut looks = 0_u64;
+        move || {
+            match log.failure() {
+                Some(LogFailure::Level(unknown)) => return Some(Ending::Outdated(unknown)),
+                Some(failure) if rejoin::note(&identity, &failure) => {
+                    return Some(Ending::NeedsCopy);
+                }
+                _ => {}
+            }
+            if log.is_reopened() {
+                tracing::info!("the import was given up: this node is served anew, and writes");
+                return Some(Ending::Reopened);
+            }
+            // No other generation can have begun while this one takes writes.
+            log.health().trouble?;
+            looks += 1;
+            let is_due = looks.is_multiple_of(LOOKS_FOR_SUCCESSOR);
+            (is_due && generation::has_successor(&identity)).then_some(Ending::NeedsCopy)
         }
+    }
+
+    /// The log of the node's cluster.
+    pub(super) fn log(&self) -> &EtcdLog {
+        &self.log
     }
 }
 
@@ -82,7 +108,8 @@ impl Joined {
                  join with `pando cluster join`"
             )));
         }
-        recovery::require_newest(&identity).map_err(Problem::failed)?;
+        identity = generation::settle(dir, identity, config)?;
+        identity = generation::take_latest(dir, identity, config)?;
         let now = Duration::from_micros(SystemClock.now_us());
         identity.renew(now).map_err(Problem::failed)?;
         let returns = rejoin::note_return_to_disk(dir, &identity, config.volatile_folder());
@@ -119,6 +146,7 @@ impl Joined {
         let own = self.etcd.as_ref().map(|it| it.member().clone());
         let is_volatile = self.memory.is_some();
         Arc::new(move |reached| {
+            require_mark(&identity, reached.mark)?;
             let mut settings = settings(&identity, reached.place, own.as_ref())?;
             settings.lanes = lanes;
             settings.processes = begin_process(&identity).map_err(failure)?;
@@ -172,6 +200,25 @@ impl Joined {
     }
 }
 
+/// Refuses a database of another cluster or generation than the folder `cluster` beside it: a
+/// backup that was put there.
+fn require_mark(identity: &Identity, found: Option<ClusterMark>) -> Result<(), Failure> {
+    let membership = &identity.membership;
+    let (cluster, generation) = (membership.cluster.0, membership.generation);
+    let found = match found {
+        Some(it) if it.cluster == cluster && it.generation == generation => return Ok(()),
+        Some(it) if it.cluster == cluster => format!("one of generation {}", it.generation),
+        Some(_) => "one of another cluster".to_owned(),
+        None => "one of no cluster".to_owned(),
+    };
+    Err(Failure::Configuration(format!(
+        "expected a database of generation {generation} of the cluster beside {}, got {found}: \
+         join with a new folder (pando cluster join), or give a restored backup to `pando cluster \
+         init` in a folder of its own",
+        identity.folder.display()
+    )))
+}
+
 /// Notes a name for this process; returns all names by which the log may know this folder.
 fn begin_process(identity: &Identity) -> Result<Vec<String>, Trouble> {
     let name = format!("{:032x}", u128::from_be_bytes(SystemClock.uuid()));
@@ -193,7 +240,7 @@ fn fill_memory(dir: &Path, identity: &Identity, memory: &InMemory) -> Result<(),
 }
 
 /// This node's member of etcd: started if it exists, or if the node is to begin the cluster.
-fn own_etcd(
+pub(super) fn own_etcd(
     dir: &Path,
     identity: &Identity,
     etcd: &ManagedEtcd,
@@ -206,7 +253,7 @@ fn own_etcd(
         folder: absolute(&dir.join("etcd"))?,
         client: etcd_address(&etcd.client_url)?,
         peer: etcd_address(&etcd.peer_url)?,
-        token: identity.membership.cluster.to_string(),
+        token: identity.membership.etcd_token(),
         start: match identity.membership.begins {
             true => Start::New,
             // The voters are asked for when the member is added.
@@ -241,7 +288,7 @@ fn etcd_address(url: &str) -> Result<EtcdAddress, Problem> {
 }
 
 /// The settings of the log of a node that has executed it up to `place`, with its member of etcd.
-fn settings(
+pub(super) fn settings(
     identity: &Identity,
     place: u64,
     own: Option<&EtcdMember>,

@@ -8,7 +8,7 @@ use crate::node_folder::data_folder;
 use crate::report::{Problem, note, say};
 use ::cluster::identity::{Identity, Member};
 use ::cluster::init;
-use ::cluster::recovery::{self, Survivor};
+use ::cluster::recovery::{self, Cause, Survivor};
 use std::path::Path;
 
 /// Makes the node of a folder the first one of the next generation, and says how others join.
@@ -17,8 +17,9 @@ pub fn recover(it: &ClusterRecover) -> Result<(), Problem> {
     let database = Unserved::open(&it.dir, &data_folder(&it.dir)?)?;
     let reached = database.reached().map_err(Problem::failed)?;
     let next = before.membership.generation + 1;
-    // An attempt that ended early has marked the database already.
-    if reached.mark.is_none_or(|it| it.generation != next) {
+    // An attempt that ended early has marked the database already, as an import does.
+    let is_marked = reached.mark.is_some_and(|it| it.generation == next);
+    if !is_marked || before.membership.imports {
         let survivor = Survivor {
             place: reached.place,
             position: reached.position,
@@ -30,7 +31,8 @@ pub fn recover(it: &ClusterRecover) -> Result<(), Problem> {
         let marked = database.mark(before.membership.cluster, next);
         marked.map_err(Problem::failed)?;
     }
-    recovery::begin(&it.dir, &before, next).map_err(Problem::failed)?;
+    let begun = recovery::begin(&it.dir, &before, next, Cause::Loss);
+    begun.map_err(Problem::failed)?;
     drop(database);
     tell(&it.dir, reached.position)
 }

@@ -3,14 +3,14 @@
 use super::ending::{Ending, Endings};
 use ::cluster::departure::{Consent, Departures};
 use ::cluster::identity::{Etcd, Identity, Member};
-use ::cluster::log::{ClusterView, EtcdLog};
+use ::cluster::log::{Closing, ClusterView, EtcdLog};
 use ::cluster::peer::{
-    Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Reached, Registered,
-    RemoveRequest, UpgradeAnswer, UpgradeRequest, Voter,
+    ClosedBy, Fill, LeaveAnswer, LeaveRequest, LogStatus, NodeStatus, PeerNode, Reached,
+    Registered, RemoveRequest, UpgradeAnswer, UpgradeRequest, Voter,
 };
 use ::cluster::voting::Voting;
 use directory::{Clock, Directory, SystemClock};
-use replica::commit_log::CommitLog;
+use replica::commit_log::{CommitLog, NodeId};
 use replica::level;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
@@ -45,6 +45,7 @@ impl ServedNode {
     fn log_status(&self, view: &ClusterView, level: Option<u32>) -> LogStatus {
         let known = self.voting.known();
         let voters = known.members.iter().map(Voter::from);
+        let is_silent = self.log.health().is_silent;
         LogStatus {
             floor: view.floor,
             fill: view.database.map(|it| Fill {
@@ -55,6 +56,7 @@ impl ServedNode {
             format_agreed: view.format_level,
             format_max: level::highest(),
             voters: voters.collect(),
+            closing: view.closing.as_ref().filter(|_| !is_silent).map(closed_by),
             waiting: known.waiting,
             registrations: view.members.iter().map(registered).collect(),
         }
@@ -78,6 +80,8 @@ impl PeerNode for ServedNode {
             address: membership.address.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             generation: membership.generation,
+            replaces: membership.replaces,
+            etcd_urls: self.etcd_urls(),
             head: view.head,
             place: standing.place,
             synced_place: standing.synced_place,
@@ -113,6 +117,12 @@ impl PeerNode for ServedNode {
             members.push(own);
         }
         members
+    }
+
+    fn removed(&self) -> Vec<NodeId> {
+        let view = self.log.members();
+        let removed = view.members.iter().filter(|it| it.is_removed);
+        removed.map(|it| it.id).collect()
     }
 
     fn etcd_urls(&self) -> Vec<String> {
@@ -177,6 +187,14 @@ impl PeerNode for ServedNode {
         held.map_err(|it| it.to_string())?;
         let copied = self.directory.copy_to(output.as_fd());
         copied.map_err(|it| it.to_string())
+    }
+}
+
+fn closed_by(closing: &Closing) -> ClosedBy {
+    ClosedBy {
+        node: closing.node,
+        address: closing.address.clone(),
+        generation: closing.generation,
     }
 }
 

@@ -7,6 +7,7 @@ use super::plan::Plan;
 use super::target::Written;
 use protocol::ChangeOperation;
 use replica::create::unusable;
+use replica::membership;
 use schema::Description;
 use state::catalog::CONFIG_NAME;
 use state::config;
@@ -58,7 +59,8 @@ pub(super) fn finish(
         }
         Written::New(finished) => {
             let store = finished.store();
-            if !outcome.replacements.is_empty() || !outcome.contexts.is_empty() {
+            let adds = !outcome.replacements.is_empty() || !outcome.contexts.is_empty();
+            if adds || plan.begins().is_some() {
                 let mut batch = store.begin(&plan.indexes(&outcome.schema))?;
                 write(plan, &outcome, &mut batch)?;
                 batch.commit()?;
@@ -93,6 +95,9 @@ fn write(plan: &Plan<'_>, outcome: &Outcome, batch: &mut Batch<'_>) -> Result<()
     batch.set_schema(outcome.schema.clone());
     for replacement in &outcome.replacements {
         batch.update(replacement.id, &replacement.row)?;
+    }
+    if let Some(mark) = plan.begins() {
+        membership::put_into(batch, mark)?;
     }
     if outcome.contexts.is_empty() {
         return Ok(());

@@ -2,6 +2,7 @@
 
 use policy::password::Scheme;
 use replica::clock::{Clock, SystemClock};
+use replica::membership::ClusterMark;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,9 @@ pub struct ImportOptions {
     pub place: WrittenTo,
     /// Approximate size of the input in bytes; `None` if unknown.
     pub input_bytes: Option<u64>,
+    /// The generation of a cluster that the import begins: the database is marked in the same
+    /// moment in which the entries are in it. `None` for the database of a node alone.
+    pub begins: Option<ClusterMark>,
     /// Source of time and identifiers.
     pub clock: Arc<dyn Clock>,
 }
@@ -75,6 +79,7 @@ impl ImportOptions {
             rejects,
             place: WrittenTo::Fitting,
             input_bytes: None,
+            begins: None,
             clock: Arc::new(SystemClock),
         }
     }

@@ -1,6 +1,7 @@
 //! Decisions and facts that precede an import.
 
 use super::options::{ImportOptions, WrittenTo};
+use replica::membership::ClusterMark;
 use schema::Schema;
 use state::catalog::Catalog;
 use state::config;
@@ -77,6 +78,11 @@ impl<'o> Plan<'o> {
                 .map_or_else(String::new, |it| it.spelled.clone()),
             catalog,
         })
+    }
+
+    /// The generation of a cluster that the import begins; `None` if it begins none.
+    pub fn begins(&self) -> Option<&ClusterMark> {
+        self.options.begins.as_ref()
     }
 
     /// Takes the time of an interrupted import.
