@@ -117,7 +117,7 @@ async fn executed(
     Extension(caller): Extension<Caller>,
     Path(position): Path<u64>,
 ) -> Result<Response, Refused> {
-    caller.require_node()?;
+    it.require_node(&caller)?;
     let (tell, told) = oneshot::channel();
     let then = Box::new(move |position| {
         // Who asked may have gone.
