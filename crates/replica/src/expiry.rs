@@ -3,8 +3,8 @@
 //! A removal is a write like any other: it gets a place in the order, and execution removes the
 //! entry only if its end is not after the time in the write. The clock is read here, before the
 //! order, and nowhere else. The schedule is in memory and is rebuilt from the class index when the
-//! directory is opened, and when a node of a cluster becomes its steward. The old time of an entry that was refreshed or deleted remains in the
-//! schedule and is skipped.
+//! directory is opened, and when a node of a cluster becomes its steward. The old time of an entry
+//! that was refreshed or deleted remains in the schedule and is skipped.
 
 use crate::clock::Clock;
 use protocol::Filter;
@@ -29,8 +29,8 @@ const RETRY_S: u64 = 10;
 /// may be set.
 const LOOK_MAX: Duration = Duration::from_secs(30);
 
-/// Ends of dynamic entries, in seconds since 1970. Only a node that removes entries has them: a node
-/// alone, or the steward of a cluster.
+/// Ends of dynamic entries, in seconds since 1970. Only a node that removes entries has them: a
+/// node alone, or the steward of a cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     ends: BinaryHeap<Reverse<(u64, EntryId)>>,
