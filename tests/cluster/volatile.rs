@@ -59,6 +59,8 @@ fn a_node_in_memory_joins_anew_after_each_stop() {
     nodes[2].kill();
     nodes[2].serve();
     require_equal(&nodes);
+    // The lock is left, so that no two processes ever had different ones.
+    fs::remove_dir_all(in_memory.parent().expect("its folder")).expect("ours");
 }
 
 #[test]
@@ -80,6 +82,7 @@ fn the_last_data_on_a_disk_stay_there() {
     );
     set(&nodes[1], VOLATILE);
     nodes[1].serve();
+    let in_memory = fs::canonicalize(nodes[1].node().join("data")).expect("a link to the data");
     require_equal(&nodes);
     refused(
         nodes[0].run_on_node(&["cluster", "leave"], &["--lose-quorum"]),
@@ -101,4 +104,5 @@ fn the_last_data_on_a_disk_stay_there() {
     set(&nodes[1], "");
     nodes[1].serve();
     require_equal(&nodes);
+    fs::remove_dir_all(in_memory.parent().expect("its folder")).expect("ours");
 }

@@ -2,7 +2,7 @@
 
 use crate::authority::node_name;
 use crate::identity::{Etcd, Identity, Member};
-use crate::peer::{Answer, NodeStatus, Voter, survey};
+use crate::peer::{NodeStatus, Surveyed, Voter, survey};
 use crate::quorum::{Home, Quorum};
 use crate::trouble::Trouble;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub struct Overview {
     /// The nodes.
-    pub nodes: Vec<Answer>,
+    pub nodes: Vec<Surveyed>,
 }
 
 /// How far a node is behind the others.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn overview(told: &[NodeStatus]) -> Overview {
-        let seen = told.iter().map(|it| Answer {
+        let seen = told.iter().map(|it| Surveyed {
             member: Member {
                 node: it.node,
                 address: it.address.clone(),

@@ -28,4 +28,4 @@ pub use message::{
 };
 pub use node::{PeerNode, Reached};
 pub use service::{Service, ServiceOptions, listen};
-pub use survey::{Answer, survey};
+pub use survey::{Surveyed, survey};

@@ -7,7 +7,7 @@ use crate::etcd::claim;
 use crate::folder;
 use crate::identity::{Etcd, Identity, Member, Processes};
 use crate::log::OpenFailure;
-use crate::peer::{self, Answer, NodeStatus};
+use crate::peer::{self, NodeStatus, Surveyed};
 use crate::snapshot::SNAPSHOTS;
 use crate::succession::Successor;
 use crate::trouble::Trouble;
@@ -32,7 +32,7 @@ pub type Silent = Vec<Member>;
 /// A node follows a log that works or one of a later generation, or has executed more.
 pub fn survey(identity: &Identity, own: Survivor) -> Result<Silent, Trouble> {
     let mut silent = Vec::new();
-    for Answer { member, status, .. } in peer::survey(identity, &identity.membership.peers)? {
+    for Surveyed { member, status, .. } in peer::survey(identity, &identity.membership.peers)? {
         match status {
             Ok(status) => judge(identity, own, &status)?,
             Err(_) => silent.push(member),

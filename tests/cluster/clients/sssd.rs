@@ -1,6 +1,7 @@
 //! SSSD finds accounts and groups after the node that it talked to died.
 
 use super::served;
+use kit::process::until;
 use kit::{Entry, Pando, SUFFIX, Sssd};
 
 fn account(number: usize) -> Entry {
@@ -32,15 +33,22 @@ fn group(number: usize) -> Entry {
     )
 }
 
+/// Line of a database for a name; `None` while there is none.
+fn answer(sssd: &Sssd, database: &str, name: &str) -> Option<String> {
+    let answer = sssd.getent(database, name);
+    (answer.status == 0).then_some(answer.out)
+}
+
 /// Looks up an account and a group that SSSD has not been asked for before, and nobody.
 fn finds(sssd: &Sssd, number: usize) {
     let (name, id) = (format!("user{number}"), 20_000 + number);
-    let found = sssd.getent("passwd", &name).expect(0);
+    // SSSD is offline for a moment when it begins, and when its server has gone.
+    let found = until("an account", || answer(sssd, "passwd", &name));
     let expected = format!("{name}:*:{id}:20000:{name}:/home/{name}:\n");
-    assert_eq!(found.out, expected);
+    assert_eq!(found, expected);
     let group = format!("group{number}");
-    let found = sssd.getent("group", &group).expect(0);
-    assert_eq!(found.out, format!("{group}:*:{}:{name}\n", 30_000 + number));
+    let found = until("a group", || answer(sssd, "group", &group));
+    assert_eq!(found, format!("{group}:*:{}:{name}\n", 30_000 + number));
     sssd.getent("passwd", &format!("nobody{number}")).expect(2);
 }
 

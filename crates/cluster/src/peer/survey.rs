@@ -13,7 +13,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// A node with its answer to `GET /status`.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct Surveyed {
     /// The node.
     pub member: Member,
     /// Its state, or why it does not tell it.
@@ -26,7 +26,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// The certificates of the identity cannot be used.
-pub fn survey(identity: &Identity, members: &[Member]) -> Result<Vec<Answer>, Trouble> {
+pub fn survey(identity: &Identity, members: &[Member]) -> Result<Vec<Surveyed>, Trouble> {
     runtime()?.block_on(async {
         let mut asked = JoinSet::new();
         for (number, member) in members.iter().enumerate() {
@@ -40,7 +40,7 @@ pub fn survey(identity: &Identity, members: &[Member]) -> Result<Vec<Answer>, Tr
     })
 }
 
-async fn ask(client: &PeerClient, member: Member) -> Answer {
+async fn ask(client: &PeerClient, member: Member) -> Surveyed {
     let asked = async {
         let mut link = client.connect().await?;
         let begun = now();
@@ -55,7 +55,7 @@ async fn ask(client: &PeerClient, member: Member) -> Answer {
         Ok(Err(trouble)) => (Err(trouble.to_string()), 0),
         Err(_) => (Err(format!("no answer in {} s", ANSWER_WAIT.as_secs())), 0),
     };
-    Answer {
+    Surveyed {
         member,
         status,
         clock_offset_us,

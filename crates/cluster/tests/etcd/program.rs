@@ -37,7 +37,7 @@ fn an_old_etcd_is_refused_with_its_version_and_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = printing(folder.path(), "etcd Version: 3.4.23");
     let way_out = "run `make etcd` in Pando's sources, \
-                   or set cluster.etcd_program to the path of a newer one";
+                   or name one in pando.toml by cluster.etcd_program";
     assert_eq!(
         refusal(&path),
         format!(

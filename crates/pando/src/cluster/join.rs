@@ -4,6 +4,7 @@ use super::folder::{self, address};
 use crate::cli::ClusterJoin;
 use crate::progress::{Progress, Standing};
 use crate::report::{Problem, note};
+use ::cluster::Trouble;
 use ::cluster::address::Address;
 use ::cluster::identity::Identity;
 use ::cluster::join::{self, JoinOptions, WantedCopy};
@@ -13,8 +14,13 @@ use indicatif::HumanBytes;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use store::private;
+
+/// Time for which a node that needs a copy waits until another node can be asked for it.
+const DONOR_WAIT: Duration = Duration::from_secs(60);
+/// Time between two attempts.
+const DONOR_PAUSE: Duration = Duration::from_millis(500);
 
 /// Joins, or goes on with a joining that was interrupted, and says what to do next.
 pub fn join(it: &ClusterJoin) -> Result<(), Problem> {
@@ -51,6 +57,24 @@ pub fn enter(it: &ClusterJoin) -> Result<Identity, Problem> {
 
 /// Fetches a copy of the directory for the node in `dir`, and shows how far it is.
 pub fn fill(dir: &Path, from: &Address, wanted: &WantedCopy) -> Result<(), Problem> {
+    fetch(dir, from, wanted).map_err(Problem::failed)
+}
+
+/// Like [`fill`], for a node whose own state was put aside: waits for nodes that are just being
+/// started, as several are after an import.
+pub fn refill(dir: &Path, from: &Address, wanted: &WantedCopy) -> Result<(), Problem> {
+    let until = Instant::now() + DONOR_WAIT;
+    loop {
+        match fetch(dir, from, wanted) {
+            Err(Trouble::Unreachable { .. }) if Instant::now() < until => {
+                std::thread::sleep(DONOR_PAUSE);
+            }
+            filled => return filled.map_err(Problem::failed),
+        }
+    }
+}
+
+fn fetch(dir: &Path, from: &Address, wanted: &WantedCopy) -> Result<(), Trouble> {
     let watch = Arc::new(Watch::default());
     let watched = Arc::clone(&watch);
     let look = move || {
@@ -67,7 +91,7 @@ pub fn fill(dir: &Path, from: &Address, wanted: &WantedCopy) -> Result<(), Probl
     let progress = Progress::show("writing to the disk", Arc::new(look));
     let filled = join::fill(dir, from, wanted, &watch);
     drop(progress);
-    filled.map_err(Problem::failed)?;
+    filled?;
     note(format_args!(
         "{} copied in {:.1} s",
         HumanBytes(watch.done.load(Relaxed)),

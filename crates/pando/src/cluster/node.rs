@@ -129,7 +129,7 @@ impl Joined {
         if let Some(memory) = &memory {
             fill_memory(dir, &identity, memory)?;
         } else if let Some(copying) = rejoin::begin(dir, &identity).map_err(Problem::failed)? {
-            join::fill(dir, &copying.from, &copying.wanted())?;
+            join::refill(dir, &copying.from, &copying.wanted())?;
             copying.end().map_err(Problem::failed)?;
         }
         Ok(Some(Joined {

@@ -7,7 +7,7 @@ use super::folder::identity;
 use crate::cli::{ClusterStatus, Report};
 use crate::report::{Problem, say};
 use ::cluster::overview::{Equality, Overview};
-use ::cluster::peer::Answer;
+use ::cluster::peer::Surveyed;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn verdict(overview: &Overview) -> Result<(), Problem> {
     {
         return Err(Problem::NotServed);
     }
-    let sound = |it: &Answer| {
+    let sound = |it: &Surveyed| {
         it.status.as_ref().is_ok_and(|status| {
             status.trouble.is_none() && overview.equality(status) != Equality::Different
         })

@@ -2,8 +2,8 @@
 
 use ::cluster::identity::Identity;
 use ::cluster::overview::Overview;
-use ::cluster::peer::Answer;
 use ::cluster::peer::NodeStatus;
+use ::cluster::peer::Surveyed;
 use serde_json::{Value, json};
 
 /// The state as one object.
@@ -48,7 +48,7 @@ pub fn of(identity: &Identity, overview: &Overview) -> Value {
     all
 }
 
-fn node(overview: &Overview, it: &Answer) -> Value {
+fn node(overview: &Overview, it: &Surveyed) -> Value {
     let mut node = json!({
         "node": it.member.node.to_string(),
         "address": it.member.address.to_string(),

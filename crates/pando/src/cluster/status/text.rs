@@ -2,7 +2,7 @@
 
 use ::cluster::identity::Identity;
 use ::cluster::overview::{Equality, Overview};
-use ::cluster::peer::Answer;
+use ::cluster::peer::Surveyed;
 use ::cluster::peer::{LogStatus, NodeStatus};
 use indicatif::{HumanBytes, HumanCount};
 use protocol::counted;
@@ -113,7 +113,7 @@ fn node_lines(overview: &Overview) -> Vec<String> {
 }
 
 /// The row of a node; its address takes `width` columns.
-fn node_line(overview: &Overview, it: &Answer, width: usize) -> String {
+fn node_line(overview: &Overview, it: &Surveyed, width: usize) -> String {
     let (id, address) = (it.member.node.to_string(), it.member.address.to_string());
     let status = match &it.status {
         Ok(status) => status,
