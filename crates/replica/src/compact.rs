@@ -74,8 +74,6 @@ fn copy_and_swap(data: &Path, folder: &Path) -> Result<Compacted, Failure> {
     }
     let length = |path: &PathBuf| fs::metadata(path).map(|it| it.len()).map_err(wrong(path));
     let (before, after) = (length(&path)?, length(&copy)?);
-    // LMDB writes large blocks, in which later changes of single pages would be slow.
-    store::forget(&file, 0, after);
     fs::rename(&copy, &path).map_err(wrong(&path))?;
     let synced = File::open(data).and_then(|it| it.sync_all());
     synced.map_err(wrong(data))?;

@@ -94,7 +94,9 @@ impl Local {
 
     /// Writes a piece.
     pub fn write(&self, begin: u64, piece: &[u8]) -> Result<(), Trouble> {
-        store::write_pages(&self.file, piece, begin).map_err(|error| self.failed(error))
+        self.file
+            .write_all_at(piece, begin)
+            .map_err(|error| self.failed(error))
     }
 
     /// Has what was written reach the disk.

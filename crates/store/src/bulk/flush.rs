@@ -9,12 +9,14 @@
 //! for it. So synced pages are dropped from the page cache until the indexes are written.
 
 use std::fs::File;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use rustix::fs::{Advice, fadvise};
+
 use crate::error::Error;
-use crate::page_writes::forget;
 
 /// Bytes of commits between two flushes.
 const FLUSH_BYTES: usize = 32 << 20;
@@ -74,6 +76,14 @@ impl Flusher {
             // A full channel means that a flush is due already.
             let _ = wake.try_send(self.forgets);
         }
+    }
+}
+
+/// Advises the system to drop a part of a file from the page cache.
+fn forget(file: &File, start: u64, end: u64) {
+    if let Some(length) = end.checked_sub(start).and_then(NonZero::new) {
+        // An error is ignored: the advice affects speed only.
+        let _ = fadvise(file, start, Some(length), Advice::DontNeed);
     }
 }
 
