@@ -67,7 +67,7 @@ pub fn refill(dir: &Path, from: &Address, wanted: &WantedCopy) -> Result<(), Pro
     loop {
         match fetch(dir, from, wanted) {
             Err(Trouble::Unreachable { .. }) if Instant::now() < until => {
-                std::thread::sleep(DONOR_PAUSE);
+                std::thread::park_timeout(DONOR_PAUSE);
             }
             filled => return filled.map_err(Problem::failed),
         }
