@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use directory::{Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use protocol::{
-    DecodeLimits, LdapResult, MessageId, Request, ResultCode, frame, write_notice_of_disconnection,
+    DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
 };
 
 use crate::bundle::Bundle;

@@ -6,7 +6,7 @@ use directory::{Options, Peer};
 use policy::LimitSettings;
 use proptest::prelude::*;
 use protocol::request::tag;
-use protocol::{decode_header, oid};
+use protocol::{Request, decode_header, oid};
 
 use super::*;
 use crate::kit::{Home, Mail, SLICE_BYTES, heard, say};
