@@ -5,6 +5,7 @@ mod accounts;
 mod bytes;
 mod crowds;
 mod doors;
+mod guessing;
 mod passwords;
 mod requests;
 

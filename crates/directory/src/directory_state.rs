@@ -6,7 +6,7 @@ use crate::monitor::Monitor;
 use crate::places::Running;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
-use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
+use policy::{Guesses, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::witnesses::OwnWitnesses;
 use replica::{Clock, Replica};
 use spool::Spools;
@@ -25,6 +25,8 @@ pub(crate) struct DirectoryState {
     pub verified: Arc<VerifiedCache>,
     /// Cache of wrong passwords counted lately.
     pub wrong: VerifiedCache,
+    /// Limits on wrong passwords.
+    pub guesses: Guesses,
     pub cookie_key: CookieKey,
     /// Identifier of this directory's order of writes, which distinguishes its positions from
     /// others.

@@ -8,7 +8,7 @@ use crate::feed::Feed;
 use crate::monitor::{Front, Monitor, Shown};
 use crate::options::{Options, Reached};
 use crate::worker::Worker;
-use policy::{LimitSettings, LimitSubject, Limits, VerifiedCache};
+use policy::{Guesses, LimitSettings, LimitSubject, Limits, VerifiedCache};
 use replica::commit_log::CommitLog;
 use replica::witnesses::{OwnWitnesses, Witnesses};
 use replica::{Observer, Opened, Status};
@@ -80,6 +80,7 @@ impl Directory {
             clock: Arc::clone(&options.clock),
             verified,
             wrong,
+            guesses: Guesses::new(options.wrong_passwords_max),
             log: cookie_key.log(),
             cookie_key,
             hashes,

@@ -36,6 +36,9 @@ pub struct Options {
     pub verified_max: usize,
     /// Time for which a check is remembered, in milliseconds.
     pub verified_ttl_ms: u64,
+    /// Maximum number of wrong passwords at once on one account from one address; 0 for no limit.
+    /// See [`policy::Guesses`].
+    pub wrong_passwords_max: u32,
     /// Limits of each kind of subject. In a cluster the directory has them; these are not used.
     pub limits: LimitSettings,
     /// Limits of single subjects and groups, appended to the rules of `limits`. As for these, not
@@ -73,6 +76,8 @@ const SPOOL_BYTES_MAX: u64 = 4 << 30;
 /// Default maximum of memory, in bytes.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
 const MEMORY_EACH_BYTES_MAX: u64 = 256 << 20;
+/// Default maximum of wrong passwords at once on one account from one address.
+const WRONG_PASSWORDS_MAX: u32 = 10;
 
 impl Default for Options {
     fn default() -> Options {
@@ -82,6 +87,7 @@ impl Default for Options {
             hash_threads: hash_threads(),
             verified_max: 100_000,
             verified_ttl_ms: 600_000,
+            wrong_passwords_max: WRONG_PASSWORDS_MAX,
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,

@@ -14,6 +14,8 @@ pub struct Peer {
     pub unix_uid: Option<u32>,
     /// Whether both ends are on this machine.
     pub local: bool,
+    /// Whether the administrator must not bind from there.
+    pub bars_administrator: bool,
     /// Whether the connection can be read on the way, so that passwords must not be sent.
     pub exposed: bool,
 }

@@ -21,6 +21,7 @@ impl LocalClient {
             secure: true,
             unix_uid: Some(0),
             local: true,
+            bars_administrator: false,
             exposed: false,
         };
         let mut client = LocalClient::open(directory, peer, patience)?;

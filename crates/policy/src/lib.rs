@@ -7,6 +7,7 @@
 //! - [`shared`]: settings that all nodes of a cluster share;
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
+//! - [`guesses`]: limits on wrong passwords;
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
@@ -14,6 +15,7 @@
 
 pub mod access;
 pub mod fuzz;
+pub mod guesses;
 pub mod limits;
 pub mod password;
 pub mod password_policy;
@@ -23,6 +25,7 @@ pub mod subject;
 pub mod verified;
 
 pub use access::{Access, Decision, Right, Sight, Target};
+pub use guesses::{Guesses, Trial};
 pub use limits::{
     LimitRule, LimitSettings, LimitSubject, Limits, SubjectLimits, TimeToLive, Whose,
 };

@@ -23,6 +23,7 @@ use protocol::{
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
+use crate::settings::Origins;
 use held_reads::HeldReads;
 use turn::Turn;
 use unfinished::Unfinished;
@@ -52,6 +53,10 @@ pub struct Rules {
     pub anonymous_message_bytes_max: usize,
     /// Whether passwords are accepted over connections that can be read on the way.
     pub allow_cleartext_binds: bool,
+    /// Where the administrator may bind from.
+    pub administrator_from: Origins,
+    /// Whether TCP connections from this machine are safe without TLS, and local.
+    pub trust_local: bool,
     /// Maximum time that one connection may use its thread for requests received together.
     pub turn_time_max: Duration,
 }

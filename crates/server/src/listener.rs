@@ -89,6 +89,7 @@ impl Listener {
                     .ok()
                     .map(|it| it.uid.as_raw()),
                 local: true,
+                bars_administrator: false,
                 exposed: false,
             },
             Listen::Tcp { .. } => {
@@ -100,6 +101,7 @@ impl Listener {
                     secure: false,
                     unix_uid: None,
                     local,
+                    bars_administrator: false,
                     exposed: false,
                 }
             }

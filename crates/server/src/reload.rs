@@ -211,6 +211,8 @@ pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Connect
             },
             anonymous_message_bytes_max: config.connections.anonymous_message_bytes_max,
             allow_cleartext_binds: config.settings.allow_cleartext_binds,
+            administrator_from: config.administrator_from.clone(),
+            trust_local: config.settings.trust_local,
             turn_time_max: TURN_TIME_MAX,
         },
         connections: config.connections,

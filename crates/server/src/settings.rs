@@ -9,6 +9,7 @@ mod entering;
 mod error;
 mod listen;
 mod network;
+mod origins;
 #[cfg(test)]
 mod page;
 mod sample;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use error::SettingsError;
 pub use listen::{Listen, Scheme as ListenScheme};
 pub use network::Network;
+pub use origins::{Origin, Origins};
 pub use sample::sample;
 pub use section::{Reload, Section, Setting};
 pub use table::{Log, Settings, TABLE};
@@ -58,6 +60,8 @@ pub struct Config {
     pub owner_socket: Option<PathBuf>,
     /// Proxies that may say who the client is, on listeners that are for them.
     pub proxies: Vec<Network>,
+    /// Where the administrator may bind from.
+    pub administrator_from: Origins,
     /// Certificate and key; `None` without TLS.
     pub tls: Option<TlsFiles>,
     /// Threads that serve; 0 for as many as the processors and the size of the database ask for.
@@ -179,6 +183,7 @@ impl Config {
         overrides.put_over(&mut settings);
         let listen = listen(&place, &settings, overrides, tls.is_some())?;
         let proxies = proxies(&place, &settings, &listen)?;
+        let administrator_from = administrator_from(&place, &settings)?;
         let time_to_live = time_to_live(&place, &settings)?;
         let patience = patience(&place, &settings)?;
         check_log_level(&place, &settings, overrides)?;
@@ -197,6 +202,7 @@ impl Config {
             listen,
             owner_socket: None,
             proxies,
+            administrator_from,
             tls,
             threads: settings.threads.serving as usize,
             connections: connections(&settings.connections),
@@ -234,6 +240,7 @@ impl Config {
             passwords: self.passwords(),
             verified_max: passwords.remembered_max,
             verified_ttl_ms: u64::from(passwords.remembered_s) * 1_000,
+            wrong_passwords_max: connections.wrong_passwords_max,
             limits: self.limits.clone(),
             limit_rules: self.limit_rules.clone(),
             changes: match changes.keep_mib {
@@ -432,6 +439,14 @@ fn proxies(
         }
         _ => given.map(parse).collect(),
     }
+}
+
+/// Where the administrator may bind from.
+fn administrator_from(place: &Place<'_>, settings: &Settings) -> Result<Origins, SettingsError> {
+    let given = settings.administrator_from.iter().enumerate();
+    given
+        .map(|(at, text)| place.parse::<Origin>(&format!("administrator_from.{at}"), text))
+        .collect()
 }
 
 fn check_log_level(

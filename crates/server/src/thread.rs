@@ -247,8 +247,14 @@ impl Thread {
             _ => None,
         };
         let id = self.connections.borrow_mut().next_id();
-        let confidential = peer.secure || peer.local;
-        peer.exposed = !confidential && !self.shared.borrow().rules.allow_cleartext_binds;
+        let confidential = {
+            let rules = &self.shared.borrow().rules;
+            peer.local &= rules.trust_local || peer.address.is_none();
+            let confidential = peer.secure || peer.local;
+            peer.exposed = !confidential && !rules.allow_cleartext_binds;
+            peer.bars_administrator = !rules.administrator_from.admit(&peer);
+            confidential
+        };
         let session = self.desk.borrow_mut().worker.open_session(id, peer);
         let machine = Connection::new(session, confidential);
         let connection = Rc::new(SocketConnection::new(id, socket, machine, tls, ticket));

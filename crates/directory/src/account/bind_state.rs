@@ -3,9 +3,12 @@
 use crate::call::Call;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
-use policy::{PasswordSettings, VerifiedCache};
+use policy::{Guesses, PasswordSettings, Trial, VerifiedCache};
+use protocol::ResultCode;
 use replica::Replica;
 use spool::cookie::CookieKey;
+use state::stop::Stop;
+use std::time::Duration;
 
 /// State of the server and the connection that a bind needs.
 pub(crate) struct BindState<'d> {
@@ -13,6 +16,8 @@ pub(crate) struct BindState<'d> {
     pub verified: &'d VerifiedCache,
     /// Cache of wrong passwords that were counted within the last day.
     pub wrong: &'d VerifiedCache,
+    /// Limits on wrong passwords.
+    pub guesses: &'d Guesses,
     pub replica: &'d Replica<Ticket>,
     /// Treatment of passwords.
     pub passwords: PasswordSettings,
@@ -27,10 +32,41 @@ impl<'d> BindState<'d> {
             peer,
             verified: call.verified,
             wrong: &call.shared.wrong,
+            guesses: &call.shared.guesses,
             replica: &call.shared.replica,
             passwords: call.catalog.passwords,
             cookie_key: call.cookie_key,
             now_us: call.lent.clock.now_us(),
         }
     }
+
+    /// Begins to try a password for an account, given by any name of its own.
+    ///
+    /// # Errors
+    /// `busy`: too many wrong passwords were tried on it, or from the client's address.
+    pub fn trial(&self, account: &[u8]) -> Result<Trial, Stop> {
+        let (address, now_ms) = (self.peer.address, self.now_us / 1_000);
+        self.guesses
+            .trial(account, address, now_ms)
+            .or_else(throttled)
+    }
+
+    /// Counts a password as right or wrong.
+    #[inline]
+    pub fn settle(&self, trial: &Trial, right: bool) {
+        let now_ms = self.now_us / 1_000;
+        match right {
+            true => self.guesses.succeeded(trial, now_ms),
+            false => self.guesses.failed(trial, now_ms),
+        }
+    }
+}
+
+#[cold]
+fn throttled(wait: Duration) -> Result<Trial, Stop> {
+    let seconds = wait.as_millis().div_ceil(1_000);
+    Stop::refuse(
+        ResultCode::BUSY,
+        format!("too many wrong passwords: expected the next one in {seconds} s or later"),
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::account::verdict::{BindControls, Verdict};
 use crate::reply::Reply;
-use policy::Tag;
+use policy::{Tag, Trial};
 use protocol::OwnedControl;
 use schema::{Description, Name};
 use state::write::Write;
@@ -25,6 +25,7 @@ pub(crate) enum CheckPurpose {
         subject: Box<policy::Subject>,
         asked: BindControls,
         guess: policy::Tag,
+        trial: Trial,
     },
     /// A bind that is already refused with this verdict: the check only delays the response.
     Refused(Box<Verdict>),

@@ -1,7 +1,7 @@
 //! The state of a SCRAM exchange (RFC 5802) between its two binds.
 
-use policy::Subject;
 use policy::password::{Prf, ScramKeys};
+use policy::{Subject, Trial};
 use store::EntryId;
 
 /// State between the two binds of an exchange.
@@ -11,6 +11,7 @@ pub(crate) struct Exchange {
     /// The account; `None` if the identity is unknown.
     pub whose: Option<(EntryId, Box<Subject>)>,
     pub keys: ScramKeys,
+    pub trial: Trial,
     pub header: String,
     pub nonce: String,
     /// The client's first message without its header, a comma, and the server's first message.

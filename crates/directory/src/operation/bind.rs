@@ -14,9 +14,10 @@ use crate::context::{Context, Place};
 use crate::control::Envelope;
 use crate::flow::Flow;
 use crate::operation::sasl;
+use crate::peer::Peer;
 use crate::session::Session;
 use policy::password::{self, Cost};
-use policy::{Authentication as Proof, Right, Subject, Tag};
+use policy::{Authentication as Proof, Right, Subject, Tag, Trial};
 use protocol::{
     Authentication, BindRequest, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid,
     response,
@@ -183,11 +184,13 @@ pub(super) fn simple(
         );
     }
     let resolved = super::resolve_name(&context.catalog.schema, name)?;
-    let Some(candidate) = candidate(context, resolved)? else {
+    let trial = bind_state.trial(resolved.bytes())?;
+    let Some(candidate) = candidate(context, peer, resolved)? else {
+        bind_state.settle(&trial, false);
         return Ok(refused(bind_state, given.password, Verdict::plain(None)));
     };
     if let Some(case) = Case::of(context, bind_state, candidate.entry)? {
-        return Ok(policed(case, candidate, given));
+        return Ok(policed(case, candidate, given, trial));
     }
     let Candidate {
         entry,
@@ -197,20 +200,27 @@ pub(super) fn simple(
     Ok(
         match try_values(bind_state, entry, &stored, given.password) {
             Tried::Right => {
+                bind_state.settle(&trial, true);
                 let bound = Bound::by_password(context, entry, &stored);
                 Outcome::Accepted(Box::new(subject), Some(bound))
             }
             Tried::Wrong | Tried::Nothing => {
+                bind_state.settle(&trial, false);
                 refused(bind_state, given.password, Verdict::plain(None))
             }
-            Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given),
+            Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given, trial),
         },
     )
 }
 
 /// Continues [`simple`] for an account that has a password policy.
 #[cold]
-fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> Outcome {
+fn policed(
+    mut case: Case<'_>,
+    candidate: Candidate<'_>,
+    given: &Given<'_>,
+    trial: Trial,
+) -> Outcome {
     let Candidate {
         entry,
         subject,
@@ -218,10 +228,16 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
     } = candidate;
     let bind_state = case.bind_state;
     let guess = bind_state.guess(entry, given.password);
-    // A locked account's password is not verified.
     let tried = match case.is_locked() {
+        // The password is not verified, so nothing is learnt by guessing.
         true => Tried::Wrong,
-        false => try_values(bind_state, entry, &stored, given.password),
+        false => {
+            let tried = try_values(bind_state, entry, &stored, given.password);
+            if !matches!(tried, Tried::Slow(_)) {
+                bind_state.settle(&trial, matches!(tried, Tried::Right));
+            }
+            tried
+        }
     };
     let mut judge = |subject: Subject, matched| {
         judged(&mut case, Box::new(subject), guess, matched, given.asked)
@@ -230,7 +246,7 @@ fn policed(mut case: Case<'_>, candidate: Candidate<'_>, given: &Given<'_>) -> O
         Tried::Right => Outcome::Judged(Box::new(judge(subject, true))),
         Tried::Wrong => refused(bind_state, given.password, judge(subject, false)),
         Tried::Nothing => refused(bind_state, given.password, Verdict::plain(None)),
-        Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given),
+        Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given, trial),
     }
 }
 
@@ -329,6 +345,7 @@ fn slow_check(
     subject: Subject,
     stored: Vec<Vec<u8>>,
     given: &Given<'_>,
+    trial: Trial,
 ) -> Outcome {
     Outcome::Check(PasswordJob {
         entry: entry.0,
@@ -338,6 +355,7 @@ fn slow_check(
             subject: Box::new(subject),
             asked: given.asked,
             guess: bind_state.guess(entry, given.password),
+            trial,
         },
     })
 }
@@ -363,6 +381,7 @@ pub(crate) fn checked(
 /// password may have changed since, and the entry may be deleted or renamed.
 pub(crate) fn still_keeps(
     context: &Context<'_>,
+    peer: &Peer,
     id: EntryId,
     subject: &Subject,
     stored: Option<Vec<u8>>,
@@ -370,7 +389,7 @@ pub(crate) fn still_keeps(
     let (Some(stored), Some(name)) = (stored, &subject.name) else {
         return Ok(false);
     };
-    let now = candidate(context, name.clone())?;
+    let now = candidate(context, peer, name.clone())?;
     Ok(now.is_some_and(|it| it.entry == id && it.stored.contains(&&stored[..])))
 }
 
@@ -385,13 +404,23 @@ pub(super) struct Candidate<'c> {
 
 /// The candidate for a name; `None` if no entry has the name, or access rules forbid authentication
 /// as it.
+///
+/// # Errors
+/// The name is the administrator's, who may not bind from the client's address.
 pub(super) fn candidate<'c>(
     context: &'c Context<'_>,
+    peer: &Peer,
     name: Name,
 ) -> Result<Option<Candidate<'c>>, Stop> {
     if let Some(administrator) = &context.catalog.administrator
         && administrator.name == name
     {
+        if peer.bars_administrator {
+            return Stop::refuse(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "the administrator may not bind from this address; see administrator_from in pando.toml",
+            );
+        }
         let spelled = administrator.spelled.clone();
         let subject = context.subject.administrator(name, spelled, Proof::Simple);
         return Ok(Some(Candidate {

@@ -156,7 +156,11 @@ fn plain(
     }
     let name = match named(context, decoded.authentication)? {
         Some(name) if acts_as_itself(context, &name, decoded.authorization)? => name,
-        _ => return Ok(bind::refused(bind_state, password, Verdict::plain(None))),
+        _ => {
+            let trial = bind_state.trial(decoded.authentication.as_bytes())?;
+            bind_state.settle(&trial, false);
+            return Ok(bind::refused(bind_state, password, Verdict::plain(None)));
+        }
     };
     let given = bind::Given {
         name: &name,

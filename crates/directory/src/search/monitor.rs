@@ -38,6 +38,7 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_operations(&mut tree, &counters);
     put_statistics(&mut tree, &counters);
     tree.counter("cn=Request Memory,cn=Statistics", shared.memory.taken());
+    tree.counter("cn=Throttled Binds,cn=Statistics", shared.guesses.refused());
     let status = shared.replica.status()?;
     put_database(&mut tree, shared, &status, now_us)?;
     put_compaction(&mut tree, shared);

@@ -166,12 +166,20 @@ impl Worker {
                 subject,
                 asked,
                 guess,
+                trial,
             } => {
                 let id_of = EntryId(checked.entry);
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
-                    let matched = bind::still_keeps(&context, id_of, &subject, checked.matched)?;
+                    let matched = bind::still_keeps(
+                        &context,
+                        &session.peer,
+                        id_of,
+                        &subject,
+                        checked.matched,
+                    )?;
+                    bind_state.settle(&trial, matched);
                     let verdict = bind::checked(
                         &context,
                         &bind_state,

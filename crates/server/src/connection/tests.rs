@@ -44,6 +44,8 @@ impl World {
             },
             anonymous_message_bytes_max: 1024,
             allow_cleartext_binds: false,
+            administrator_from: Origins::default(),
+            trust_local: true,
             turn_time_max: Duration::from_secs(3600),
         };
         let session = worker.open_session(7, Peer::default());

@@ -58,6 +58,14 @@ section! {
         /// Accept passwords, in binds and all other operations, over connections that are neither
         /// TLS nor from this machine.
         allow_cleartext_binds: bool = false, "`true` or `false`", AtOnce;
+
+        /// Where the administrator may bind from: "local" for this machine, addresses, networks.
+        /// Beside these, the server's own user and root may by EXTERNAL, on Unix sockets.
+        administrator_from: Vec<String> = vec!["local".to_owned()], "list of addresses", NextBind;
+
+        /// Whether TCP connections from this machine are safe without TLS, and local. false where a
+        /// relay on this machine passes clients on without saying who they are.
+        trust_local: bool = true, "`true` or `false`", NextBind;
     }
     tls: Tls,
     threads: Threads,
@@ -122,6 +130,11 @@ section! {
 
         /// The longest message before the client has authenticated. 0: no limit.
         anonymous_message_bytes_max: usize = 1 << 20, "bytes", AtOnce;
+
+        /// Wrong passwords at once on one account from one address; then one each 6 seconds. On one
+        /// account from all addresses, and from one address on all accounts: ten times as many.
+        /// 0: no limit.
+        wrong_passwords_max: u32 = 10, "passwords", Restart;
 
         /// Memory kept for all clients together: parts of messages, responses they do not read,
         /// sort keys, views, entries found along links. 0: no limit.

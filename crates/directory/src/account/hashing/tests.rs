@@ -4,7 +4,7 @@
 
 use crate::account::hashing::*;
 use crate::account::verdict::BindControls;
-use policy::{Subject, Tag};
+use policy::{Guesses, Subject, Tag};
 use replica::{SystemClock, failure};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -57,6 +57,7 @@ impl World {
                     policy: false,
                 },
                 guess: self.tag,
+                trial: Guesses::new(0).trial(b"", None, 0).expect("no limit"),
             },
         )
     }

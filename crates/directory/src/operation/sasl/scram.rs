@@ -11,10 +11,12 @@ use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
 use crate::operation::sasl::{Given, acts_as_itself, named};
+use crate::peer::Peer;
 use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
 use protocol::sasl::{ClientFinal, ClientFirst};
 use protocol::{DecodeError, ResultCode, base64};
+use schema::Name;
 use state::stop::Stop;
 use state::stored_form;
 use store::EntryId;
@@ -79,15 +81,18 @@ fn begin(
         None => false,
     };
     let found = match name.filter(|_| itself) {
-        Some(name) => whose(context, prf, &name)?,
+        Some(name) => whose(context, bind_state.peer, prf, &name)?,
         None => None,
     };
+    let spelling = one_spelling(context, &first.user);
+    let own = found
+        .as_ref()
+        .and_then(|(_, subject, _)| subject.name.as_ref());
+    let trial = bind_state.trial(own.map_or(&spelling[..], Name::bytes))?;
     let (whose, keys) = match found {
         Some((id, subject, keys)) => (Some((id, Box::new(subject))), keys),
         None => {
-            let salt = bind_state
-                .cookie_key
-                .salt(&one_spelling(context, &first.user));
+            let salt = bind_state.cookie_key.salt(&spelling);
             (None, ScramKeys::of_nobody(prf, &salt))
         }
     };
@@ -102,6 +107,7 @@ fn begin(
         prf,
         whose,
         keys,
+        trial,
         header: first.header.to_owned(),
         nonce,
         first: format!("{},{answer}", first.bare),
@@ -128,7 +134,7 @@ fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
 fn end(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
-    exchange: Exchange,
+    mut exchange: Exchange,
     credentials: &[u8],
     given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
@@ -138,12 +144,14 @@ fn end(
     }
     let signed = format!("{},{}", exchange.first, last.without_proof);
     let matched = exchange.keys.proves(signed.as_bytes(), &last.proof);
-    let Some((id, subject)) = exchange.whose else {
+    let Some((id, subject)) = exchange.whose.take() else {
+        bind_state.settle(&exchange.trial, false);
         return bind::invalid_credentials();
     };
     // Proofs differ between exchanges, so repeated wrong passwords cannot be recognised.
     let guess = bind_state.guess(id, &last.proof);
-    let matched = matched && still_keeps(context, id, &subject, exchange.prf, &exchange.keys)?;
+    let matched = matched && still_keeps(context, bind_state.peer, id, &subject, &exchange)?;
+    bind_state.settle(&exchange.trial, matched);
     let mut verdict = bind::checked(
         context,
         bind_state,
@@ -163,11 +171,12 @@ fn end(
 /// The entry of an identity, its subject, and its keys for the mechanism; `None` if there is none.
 fn whose(
     context: &Context<'_>,
+    peer: &Peer,
     prf: Prf,
     name: &str,
 ) -> Result<Option<(EntryId, Subject, ScramKeys)>, Stop> {
     let name = crate::operation::resolve_name(&context.catalog.schema, name)?;
-    let Some(candidate) = bind::candidate(context, name)? else {
+    let Some(candidate) = bind::candidate(context, peer, name)? else {
         return Ok(None);
     };
     let mut stored = candidate.stored.into_iter();
@@ -179,17 +188,17 @@ fn whose(
 /// changed since the exchange began, and the entry may be deleted or renamed.
 fn still_keeps(
     context: &Context<'_>,
+    peer: &Peer,
     id: EntryId,
     subject: &Subject,
-    prf: Prf,
-    keys: &ScramKeys,
+    exchange: &Exchange,
 ) -> Result<bool, Stop> {
     let Some(name) = &subject.name else {
         return Ok(false);
     };
-    let now = bind::candidate(context, name.clone())?.filter(|it| it.entry == id);
+    let now = bind::candidate(context, peer, name.clone())?.filter(|it| it.entry == id);
     let mut stored = now.map_or_else(Vec::new, |it| it.stored).into_iter();
-    Ok(stored.any(|it| password::scram_keys(it, prf).as_ref() == Some(keys)))
+    Ok(stored.any(|it| password::scram_keys(it, exchange.prf).as_ref() == Some(&exchange.keys)))
 }
 
 fn text(octets: &[u8]) -> String {
