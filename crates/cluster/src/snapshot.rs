@@ -2,8 +2,8 @@
 //! served in pieces with checksums, and removed when nobody has asked for a time.
 //!
 //! A piece can be had as soon as it is written, so making and fetching a copy take as long as the
-//! slower of the two. A complete copy is still served after a restart of the node: a joiner goes on
-//! where it was.
+//! slower of the two. Pieces are compressed, on the donor's disk and on their way. A complete copy
+//! is still served after a restart of the node: a joiner goes on where it was.
 //!
 //! Invariants:
 //! - there is at most one copy at a time, in a folder of its own beside the database;
@@ -13,11 +13,12 @@ mod copy;
 mod fetch;
 mod local;
 mod making;
+mod piece;
 
 pub use copy::Copy;
 pub use fetch::{Source, Watch, fetch};
 
-use crate::peer::{Offer, PeerNode};
+use crate::peer::{NodeStatus, Offer, PeerNode};
 use crate::trouble::Trouble;
 use replica::clock::{Clock, SystemClock};
 use std::fs;
@@ -28,12 +29,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::private;
 
-/// Bytes of a piece.
+/// Bytes of a piece before compression.
 pub const PIECE_BYTES: u64 = 8 << 20;
 /// Folder of the copy, in the node's folder.
 pub const SNAPSHOTS: &str = "data/snapshot";
 /// How long a copy is kept after its last use.
 pub const KEPT: Duration = Duration::from_secs(600);
+/// Bytes between two syncs: more would stay in memory and delay the database's own syncs.
+const SYNC_BYTES: u64 = 64 << 20;
 /// Bytes left free beside a copy, for the database and its log to grow.
 const SPARE_BYTES: u64 = 256 << 20;
 
@@ -86,22 +89,28 @@ impl Donor {
         })
     }
 
-    /// The copy there is, if it has all records up to `place`, or a new one that is being made from
-    /// now on. Waits for the disk.
+    /// The copy there is, if it is of the node's generation and has all records up to `place`, or a
+    /// new one that is being made from now on. Waits for the disk.
     ///
     /// # Errors
     /// There is too little room, or the node can make none.
     pub fn offer(&self, place: u64) -> Result<Offer, NoCopy> {
+        let NodeStatus {
+            generation,
+            place: executed,
+            ..
+        } = self.node.status();
         let mut current = self.current();
         if let Some(current) = &*current
             && !current.copy.has_failed()
+            && current.copy.offer.generation == Some(generation)
             && current.copy.offer.place >= place
         {
             current.copy.touch();
             return Ok(current.copy.offer.clone());
         }
         end(current.take());
-        let copy = Arc::new(self.begin()?);
+        let copy = Arc::new(self.begin(generation, executed)?);
         let offer = copy.offer.clone();
         let (made, node) = (Arc::clone(&copy), Arc::clone(&self.node));
         let making = std::thread::Builder::new().name("snapshot".to_owned());
@@ -142,16 +151,23 @@ impl Donor {
 
     /// Ends the making of a copy. A complete copy stays for the next start.
     pub fn end(&self) {
-        let Some(current) = self.current().take() else {
+        let Some(mut current) = self.current().take() else {
             return;
         };
-        match current.copy.is_complete() {
-            true => {}
-            false => end(Some(current)),
+        if current.copy.is_complete()
+            && let Some(making) = current.making.take()
+        {
+            // It is on its way to the disk.
+            let _ = making.join();
+        }
+        if !current.copy.is_complete() {
+            end(Some(current));
         }
     }
 
-    fn begin(&self) -> Result<Copy, NoCopy> {
+    /// Begins a copy of the generation that the node follows, and with all records up to `place`,
+    /// which the node has executed.
+    fn begin(&self, generation: u64, place: u64) -> Result<Copy, NoCopy> {
         let failed =
             |error: io::Error| NoCopy::Failed(format!("{}: {error}", self.folder.display()));
         private::create_folders(&self.folder).map_err(failed)?;
@@ -171,8 +187,9 @@ impl Donor {
             id: format!("{:032x}", u128::from_be_bytes(SystemClock.uuid())),
             piece_bytes: PIECE_BYTES,
             bytes_max,
-            // Told before the copy begins, so the copy has executed at least this.
-            place: self.node.status().place,
+            // Asked before the copy begins, so the copy has executed at least this.
+            place,
+            generation: Some(generation),
         };
         Copy::begin(&self.folder, offer).map_err(failed)
     }

@@ -18,6 +18,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -26,6 +27,8 @@ use tokio_rustls::TlsConnector;
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// How long a peer may be silent. Answers that wait for something wait less than this.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Bytes read from a connection at once.
+const READ_BYTES: usize = 128 << 10;
 /// The longest answer that is no piece of a copy.
 const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
@@ -98,6 +101,8 @@ impl PeerClient {
         })?;
         let prepared = stream.set_nodelay(true).and_then(|()| stream.local_addr());
         let local = prepared.map_err(|error| self.failed(error))?.ip();
+        // TLS reads 4 KiB at a time.
+        let stream = BufReader::with_capacity(READ_BYTES, stream);
         let stream = self.tls.connect(tls::server_name(), stream).await;
         let stream = stream.map_err(|error| self.failed(tls_trouble(&error)))?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream))

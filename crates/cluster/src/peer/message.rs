@@ -261,21 +261,24 @@ pub struct Executed {
 pub struct Offer {
     /// Identifier of the copy.
     pub id: String,
-    /// Bytes of each piece but the last.
+    /// Bytes of each piece but the last, before compression.
     pub piece_bytes: u64,
     /// Most bytes that the copy can have.
     pub bytes_max: u64,
     /// The copy has executed every record up to this place of the log, and perhaps more.
     pub place: u64,
+    /// Which of the cluster's logs the copy follows, from 1; `None` if the program does not say.
+    #[serde(default)]
+    pub generation: Option<u64>,
 }
 
 /// Checksums of a copy's pieces: `GET /snapshot/ID/sums/FIRST`. Waits until there are some.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
-    /// XXH3 (128 bits) of the pieces from number FIRST on, in hexadecimal digits. They detect
-    /// damage; TLS keeps others from changing pieces.
+    /// XXH3 (128 bits) of the pieces from number FIRST on, before compression, in hexadecimal
+    /// digits. They detect damage; TLS keeps others from changing pieces.
     pub sums: Vec<String>,
-    /// Bytes of the whole copy; `None` while it is being made.
+    /// Bytes of the whole copy before compression; `None` while it is being made.
     pub bytes: Option<u64>,
 }
 

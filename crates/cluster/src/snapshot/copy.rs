@@ -1,4 +1,7 @@
 //! A copy of a database in a file, complete or being made, with the checksums of its pieces.
+//!
+//! The file holds the pieces one behind another, each compressed by itself: a database compresses
+//! well, and what is not written, read and sent costs nothing.
 
 use super::{PIECE_BYTES, remove_others};
 use crate::peer::{Offer, Sums};
@@ -16,7 +19,7 @@ use store::private;
 use tokio::sync::watch;
 
 /// The copy.
-const COPY_FILE: &str = "copy.mdb";
+const COPY_FILE: &str = "copy.zst";
 /// Facts about a complete copy.
 const ABOUT_FILE: &str = "copy.json";
 /// Checksums told at once.
@@ -38,10 +41,21 @@ pub struct Copy {
 /// How far a copy is.
 #[derive(Debug, Default)]
 struct Progress {
-    sums: Vec<u128>,
-    /// Bytes of the whole, once it is complete.
+    pieces: Vec<Piece>,
+    /// Bytes of the whole before compression, once it is complete.
     bytes: Option<u64>,
     failed: Option<String>,
+}
+
+/// A piece that is in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    /// Checksum of the piece before compression.
+    pub sum: u128,
+    /// Place of its first byte in the file.
+    pub begin: u64,
+    /// Bytes that it has there.
+    pub bytes: u64,
 }
 
 /// Facts about a complete copy, as a file.
@@ -49,6 +63,8 @@ struct Progress {
 struct About {
     offer: Offer,
     sums: Sums,
+    /// Bytes of each compressed piece.
+    lengths: Vec<u64>,
 }
 
 impl Copy {
@@ -75,15 +91,25 @@ impl Copy {
 
     fn complete_in(folder: &Path) -> Option<Copy> {
         let about = fs::read(folder.join(ABOUT_FILE)).ok()?;
-        let About { offer, sums } = serde_json::from_slice(&about).ok()?;
+        let about: About = serde_json::from_slice(&about).ok()?;
         let file = File::open(folder.join(COPY_FILE)).ok()?;
-        let fits = offer.piece_bytes == PIECE_BYTES && file.metadata().ok()?.len() == sums.bytes?;
+        let mut end = 0_u64;
+        let mut pieces = Vec::new();
+        for (sum, bytes) in about.sums.numbers()?.into_iter().zip(&about.lengths) {
+            let (begin, bytes) = (end, *bytes);
+            end = end.checked_add(bytes)?;
+            pieces.push(Piece { sum, begin, bytes });
+        }
+        let told = about.sums.bytes?.div_ceil(PIECE_BYTES);
+        let fits = about.offer.piece_bytes == PIECE_BYTES
+            && told == pieces.len() as u64
+            && file.metadata().ok()?.len() == end;
         let progress = Progress {
-            sums: sums.numbers()?,
-            bytes: sums.bytes,
+            pieces,
+            bytes: about.sums.bytes,
             failed: None,
         };
-        fits.then(|| Copy::new(folder, offer, file, progress))
+        fits.then(|| Copy::new(folder, about.offer, file, progress))
     }
 
     fn new(folder: &Path, offer: Offer, file: File, progress: Progress) -> Copy {
@@ -102,29 +128,35 @@ impl Copy {
         &self.file
     }
 
-    /// Tells the checksum of the next piece, which is in the file.
-    pub(super) fn add_sum(&self, sum: u128) {
-        self.progress.send_modify(|it| it.sums.push(sum));
+    /// Tells the next piece, which is in the file.
+    pub(super) fn add(&self, piece: Piece) {
+        self.progress.send_modify(|it| it.pieces.push(piece));
     }
 
-    /// Notes that all pieces are there, also for the next process.
-    pub(super) fn complete(&self, bytes: u64) -> Result<(), Trouble> {
-        let sums = self.progress.borrow().sums.iter().map(sum_text).collect();
-        let about = About {
-            offer: self.offer.clone(),
-            sums: Sums {
-                sums,
-                bytes: Some(bytes),
-            },
+    /// Tells that all pieces are there, and how many bytes they have before compression.
+    pub(super) fn complete(&self, bytes: u64) {
+        self.progress.send_modify(|it| it.bytes = Some(bytes));
+    }
+
+    /// Keeps the complete copy for the next process. Its file has reached the disk.
+    pub(super) fn keep(&self) -> Result<(), Trouble> {
+        let about = {
+            let progress = self.progress.borrow();
+            About {
+                offer: self.offer.clone(),
+                sums: Sums {
+                    sums: progress.pieces.iter().map(sum_text).collect(),
+                    bytes: progress.bytes,
+                },
+                lengths: progress.pieces.iter().map(|it| it.bytes).collect(),
+            }
         };
         let text = serde_json::to_vec(&about)
             .map_err(|error| Trouble::internal("describing a copy", error))?;
         let partial = Partial::file(&self.folder.join(ABOUT_FILE)).map_err(Trouble::of)?;
         let written = partial.content().write_all(&text);
         written.map_err(Trouble::file(partial.path()))?;
-        partial.take_name().map_err(Trouble::of)?;
-        self.progress.send_modify(|it| it.bytes = Some(bytes));
-        Ok(())
+        partial.take_name().map_err(Trouble::of)
     }
 
     /// Notes that the copy will not be complete.
@@ -139,7 +171,7 @@ impl Copy {
     pub async fn sums(&self, first: usize) -> Result<Sums, String> {
         let mut progress = self.progress.subscribe();
         let news = progress
-            .wait_for(|it| it.sums.len() > first || it.bytes.is_some() || it.failed.is_some());
+            .wait_for(|it| it.pieces.len() > first || it.bytes.is_some() || it.failed.is_some());
         // Without news the answer has no checksums, and the joiner asks again.
         let _ = tokio::time::timeout(SUMS_WAIT, news).await;
         self.touch();
@@ -147,30 +179,24 @@ impl Copy {
         if let Some(why) = &progress.failed {
             return Err(why.clone());
         }
-        let sums = progress.sums.iter().skip(first).take(SUMS_MAX);
+        let sums = progress.pieces.iter().skip(first).take(SUMS_MAX);
         Ok(Sums {
             sums: sums.map(sum_text).collect(),
             bytes: progress.bytes,
         })
     }
 
-    /// Reads a piece; `None` if there is no piece of this number yet. Waits for the disk.
+    /// Reads a piece as it is sent, compressed; `None` if there is no piece of this number yet.
+    /// Waits for the disk.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn piece(&self, number: usize) -> io::Result<Option<Vec<u8>>> {
-        let (pieces, bytes) = {
-            let progress = self.progress.borrow();
-            (progress.sums.len(), progress.bytes)
-        };
-        if number >= pieces {
+        let piece = self.progress.borrow().pieces.get(number).copied();
+        let Some(Piece { begin, bytes, .. }) = piece else {
             return Ok(None);
-        }
-        let begin = number as u64 * PIECE_BYTES;
-        // A piece that is told is whole, unless it is the last.
-        let end = bytes.unwrap_or(u64::MAX).min(begin + PIECE_BYTES);
-        let end = end.min(self.file.metadata()?.len());
-        let mut piece = vec![0; end.saturating_sub(begin) as usize];
+        };
+        let mut piece = vec![0; bytes as usize];
         self.file.read_exact_at(&mut piece, begin)?;
         Ok(Some(piece))
     }
@@ -191,7 +217,8 @@ impl Copy {
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.progress.borrow().bytes.is_some()
+        let progress = self.progress.borrow();
+        progress.bytes.is_some() && progress.failed.is_none()
     }
 
     /// Has the thread that makes the copy end soon.
@@ -225,6 +252,6 @@ impl Sums {
     }
 }
 
-fn sum_text(sum: &u128) -> String {
-    format!("{sum:032x}")
+fn sum_text(piece: &Piece) -> String {
+    format!("{:032x}", piece.sum)
 }

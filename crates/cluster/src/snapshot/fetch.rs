@@ -1,6 +1,8 @@
 //! Fetches the copy of a peer's database: several pieces at a time, going on after interruptions.
 
-use super::local::Local;
+use super::SYNC_BYTES;
+use super::local::{Local, other_generation};
+use super::piece::{Buffers, Piece, sent_bytes_max};
 use crate::peer::{Link, Offer, PeerClient, Sums};
 use crate::trouble::Trouble;
 use replica::membership::ClusterMark;
@@ -10,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
-use xxhash_rust::xxh3::xxh3_128;
 
 /// Pieces fetched at a time.
 const AT_A_TIME: usize = 4;
@@ -20,8 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(60);
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Bytes between two syncs, so that the last one is short.
-const SYNC_BYTES: u64 = 256 << 20;
 
 /// How far a fetch is, for those who look.
 #[derive(Debug, Default)]
@@ -62,7 +61,7 @@ pub async fn fetch(source: Source<'_>, data: &Path, watch: &Watch) -> Result<Off
             let mut tried = Instant::now();
             loop {
                 let attempt = Attempt::new(peer, &local, &writes, watch);
-                let ended = attempt.run(source.place).await;
+                let ended = attempt.run(&source).await;
                 if attempt.fetched.get() > 0 || attempt.answered.get() && heard.is_none() {
                     heard = Some(Instant::now());
                     tried = Instant::now();
@@ -135,14 +134,6 @@ struct Known {
     bytes: Option<u64>,
 }
 
-/// A piece to get.
-#[derive(Clone, Copy)]
-struct Piece {
-    number: usize,
-    begin: u64,
-    sum: u128,
-}
-
 impl<'a> Attempt<'a> {
     fn new(
         peer: &'a PeerClient,
@@ -166,13 +157,23 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    async fn run(&self, place: u64) -> Result<Done, Stop> {
+    async fn run(&self, source: &Source<'_>) -> Result<Done, Stop> {
         let mut link = self.peer.connect().await.map_err(Stop::There)?;
-        let path = format!("/snapshot/{place}");
+        let path = format!("/snapshot/{}", source.place);
         let offer: Offer = link.get(&path).await.map_err(Stop::There)?;
         self.answered.set(true);
         if offer.piece_bytes == 0 || offer.piece_bytes > super::PIECE_BYTES {
             return Err(self.strange("a piece of another length than expected"));
+        }
+        // A program that does not say it is found out when the copy is complete.
+        let other = offer
+            .generation
+            .map(|it| other_generation(&source.mark, it));
+        if let Some(why) = other.flatten() {
+            return Err(Stop::There(Trouble::Refused(format!(
+                "{}: {why}",
+                self.peer.address()
+            ))));
         }
         self.watch.total.store(offer.bytes_max, Ordering::Relaxed);
         self.local
@@ -219,15 +220,15 @@ impl<'a> Attempt<'a> {
     /// Gets pieces until none is left.
     async fn work(&self, offer: &Offer) -> Result<(), Stop> {
         let mut link = None;
-        let mut buffer = Vec::new();
+        let mut buffers = Buffers::default();
         while let Some(piece) = self.next_piece(offer).await {
             let begin = piece.begin;
             if begin < self.earlier_bytes {
                 let has;
-                (has, buffer) = self.look(piece, offer, buffer).await?;
+                (has, buffers) = self.look(piece, offer, buffers).await?;
                 if has {
-                    self.count(buffer.len() as u64);
-                    let found = buffer.len() as u64;
+                    let found = buffers.plain.len() as u64;
+                    self.count(found);
                     self.watch.found.fetch_add(found, Ordering::Relaxed);
                     continue;
                 }
@@ -237,15 +238,17 @@ impl<'a> Attempt<'a> {
             }
             if let Some(link) = &mut link {
                 let path = format!("/snapshot/{}/{}", offer.id, piece.number);
-                let got = link.get_bytes(&path, offer.piece_bytes, &mut buffer).await;
+                let bytes_max = sent_bytes_max(offer.piece_bytes);
+                let got = link.get_bytes(&path, bytes_max, &mut buffers.sent).await;
                 got.map_err(Stop::There)?;
             }
-            if xxh3_128(&buffer) != piece.sum {
+            let written;
+            (written, buffers) = self.write(piece, offer, buffers).await?;
+            if !written {
                 return Err(self.strange("a damaged piece of the copy"));
             }
-            buffer = self.write(piece, buffer).await?;
             self.fetched.set(self.fetched.get() + 1);
-            self.count(buffer.len() as u64);
+            self.count(buffers.plain.len() as u64);
         }
         Ok(())
     }
@@ -263,13 +266,13 @@ impl<'a> Attempt<'a> {
         Some(Piece { number, begin, sum })
     }
 
-    /// Whether a piece is here already; gives the buffer back with the piece in it.
+    /// Whether a piece is here already; gives the buffers back with the piece in them.
     async fn look(
         &self,
         piece: Piece,
         offer: &Offer,
-        mut buffer: Vec<u8>,
-    ) -> Result<(bool, Vec<u8>), Stop> {
+        mut buffers: Buffers,
+    ) -> Result<(bool, Buffers), Stop> {
         let local = Arc::clone(self.local);
         let end = self.known.borrow().bytes.unwrap_or(u64::MAX);
         let bytes = offer.piece_bytes.min(end - piece.begin);
@@ -277,29 +280,38 @@ impl<'a> Attempt<'a> {
         let permit = permit.map_err(|error| Stop::Here(Trouble::of(error)))?;
         let looked = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            (
-                local.has(piece.begin, piece.sum, &mut buffer, bytes),
-                buffer,
-            )
+            let has = local.has(piece.begin, piece.sum, &mut buffers.plain, bytes);
+            (has, buffers)
         });
         looked.await.map_err(panicked)
     }
 
-    /// Writes a piece, and gives the buffer back.
-    async fn write(&self, piece: Piece, buffer: Vec<u8>) -> Result<Vec<u8>, Stop> {
+    /// Writes a piece that was sent, unless it is damaged, and gives the buffers back. Returns
+    /// whether it was written.
+    async fn write(
+        &self,
+        piece: Piece,
+        offer: &Offer,
+        mut buffers: Buffers,
+    ) -> Result<(bool, Buffers), Stop> {
         let local = Arc::clone(self.local);
-        let unsynced = self.unsynced.get() + buffer.len() as u64;
+        let piece_bytes = offer.piece_bytes;
+        let unsynced = self.unsynced.get() + piece_bytes;
         let sync = unsynced >= SYNC_BYTES;
         self.unsynced.set(if sync { 0 } else { unsynced });
         let permit = Arc::clone(self.writes).acquire_owned().await;
         let permit = permit.map_err(|error| Stop::Here(Trouble::of(error)))?;
         let written = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            local.write(piece.begin, &buffer)?;
+            if !buffers.unpack(piece, piece_bytes) {
+                return Ok((false, buffers));
+            }
+            local.write(piece.begin, &buffers.plain)?;
             if sync {
+                // Others go on writing meanwhile.
                 local.sync()?;
             }
-            Ok(buffer)
+            Ok((true, buffers))
         });
         written.await.map_err(panicked)?.map_err(Stop::Here)
     }

@@ -8,6 +8,7 @@ use super::free_bytes;
 use crate::trouble::Trouble;
 use replica::membership::{self, ClusterMark};
 use replica::partial::sync;
+use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -113,16 +114,7 @@ impl Local {
         if found.cluster != wanted.cluster {
             return Some("its directory is that of another cluster".to_owned());
         }
-        let way_out = match found.generation > wanted.generation {
-            true => "join with a new folder",
-            false => {
-                "serve this node again when that one has followed, or while another one answers"
-            }
-        };
-        Some(format!(
-            "expected a copy of generation {} of the cluster, got one of generation {}: {way_out}",
-            wanted.generation, found.generation
-        ))
+        other_generation(wanted, found.generation)
     }
 
     /// Gives the complete copy its name.
@@ -144,4 +136,19 @@ impl Local {
             _ => Trouble::file(&self.folder)(error),
         }
     }
+}
+
+/// Why a copy of this generation is none of the wanted one; `None` if it is one.
+pub(super) fn other_generation(wanted: &ClusterMark, found: u64) -> Option<String> {
+    let way_out = match found.cmp(&wanted.generation) {
+        Ordering::Equal => return None,
+        Ordering::Greater => "join with a new folder",
+        Ordering::Less => {
+            "serve this node again when that one has followed, or while another one answers"
+        }
+    };
+    Some(format!(
+        "expected a copy of generation {} of the cluster, got one of generation {found}: {way_out}",
+        wanted.generation
+    ))
 }

@@ -127,11 +127,12 @@ fn a_complete_copy_is_served_after_a_restart_and_goes_when_unused() {
     let joiner = Joiner::new(&donor, donor.token());
     joiner.enter().unwrap();
     joiner.fill(&Watch::default()).unwrap();
-    assert_eq!(names(&donor.snapshots()), ["copy.json", "copy.mdb"]);
+    // The end waits until the copy is on the disk.
     donor.stop();
+    assert_eq!(names(&donor.snapshots()), ["copy.json", "copy.zst"]);
     std::fs::write(donor.snapshots().join("remains"), "").unwrap();
     donor.start();
-    assert_eq!(names(&donor.snapshots()), ["copy.json", "copy.mdb"]);
+    assert_eq!(names(&donor.snapshots()), ["copy.json", "copy.zst"]);
     let second = Joiner::new(&donor, donor.token());
     second.enter().unwrap();
     second.fill(&Watch::default()).unwrap();
@@ -141,6 +142,39 @@ fn a_complete_copy_is_served_after_a_restart_and_goes_when_unused() {
     donor.kept = Duration::from_millis(50);
     donor.start();
     wait_until("the copy is gone", || names(&donor.snapshots()).is_empty());
+}
+
+#[test]
+fn a_copy_of_another_generation_is_refused_before_it_is_fetched() {
+    let mut donor = Donor::new(9);
+    let joiner = Joiner::new(&donor, donor.token());
+    joiner.enter().unwrap();
+    donor.node.generation.store(2, Relaxed);
+    let watch = Watch::default();
+    let said = joiner.fill(&watch).unwrap_err().to_string();
+    assert!(
+        said.contains("expected a copy of generation 1 of the cluster, got one of generation 2"),
+        "{said}"
+    );
+    assert_eq!(watch.done.load(Relaxed), 0);
+    let partial = joiner.options.dir.join("data.partial/pando.mdb");
+    assert_eq!(partial.metadata().unwrap().len(), 0);
+
+    // A donor that went on to another generation makes another copy.
+    donor.node.generation.store(1, Relaxed);
+    joiner.fill(&Watch::default()).unwrap();
+    assert!(joiner.database() == *donor.node.content);
+    assert_eq!(donor.node.copies.load(Relaxed), 2);
+    donor.stop();
+    assert_eq!(names(&donor.snapshots()), ["copy.json", "copy.zst"]);
+    donor.start();
+    donor.node.generation.store(3, Relaxed);
+    let joiner = Joiner::new(&donor, donor.token());
+    joiner.enter().unwrap();
+    joiner.fill(&Watch::default()).unwrap_err();
+    wait_until("another copy is made", || {
+        donor.node.copies.load(Relaxed) == 3
+    });
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct FileNode {
     /// Whether a copy that waits fails instead.
     pub ends: AtomicBool,
     pub bytes_max: u64,
+    /// Which of the cluster's logs the node follows.
+    pub generation: AtomicU64,
     /// Nodes that were removed from the cluster.
     pub removed: Mutex<Vec<NodeId>>,
 }
@@ -54,7 +56,7 @@ impl PeerNode for FileNode {
             node: self.own.node,
             address: self.own.address.clone(),
             version: "0.0.0".to_owned(),
-            generation: 1,
+            generation: self.generation.load(Ordering::Relaxed),
             replaces: false,
             etcd_urls: Vec::new(),
             head: 9,
@@ -158,6 +160,7 @@ impl Donor {
             moved: Condvar::new(),
             ends: AtomicBool::new(false),
             bytes_max: BYTES as u64 + (1 << 20),
+            generation: AtomicU64::new(1),
             removed: Mutex::default(),
         };
         Donor {

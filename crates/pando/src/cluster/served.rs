@@ -15,10 +15,13 @@ use replica::level;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time for which records are kept for a node that copies the database.
 const HELD: Duration = Duration::from_secs(3_600);
+/// Part of the memory that a database may take to be read into it before it is copied.
+const MEMORY_SHARE: u64 = 2;
 
 /// A node that is served.
 pub struct ServedNode {
@@ -185,7 +188,20 @@ impl PeerNode for ServedNode {
         let place = self.status().place;
         let held = self.log.hold(own, place, HELD);
         held.map_err(|it| it.to_string())?;
-        let copied = self.directory.copy_to(output.as_fd());
+        let ended = AtomicBool::new(false);
+        let copied = std::thread::scope(|scope| {
+            // The copy reads page by page, which takes long where they are not in memory.
+            scope.spawn(|| {
+                let bytes_max = server::memory_bytes() / MEMORY_SHARE;
+                let wanted = || !ended.load(Ordering::Relaxed);
+                if let Err(error) = self.directory.warm_up(bytes_max, &wanted) {
+                    tracing::warn!(%error, "the database is not read into memory for its copy");
+                }
+            });
+            let copied = self.directory.copy_to(output.as_fd());
+            ended.store(true, Ordering::Relaxed);
+            copied
+        });
         copied.map_err(|it| it.to_string())
     }
 }
