@@ -7,7 +7,6 @@
 mod counters;
 mod front;
 mod searches;
-mod shape;
 mod shown;
 
 pub use front::{Connections, Front, ListenerState, SetLimits};
@@ -15,7 +14,6 @@ pub use shown::{Shown, ShownEntry};
 
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
 pub(crate) use searches::{Costs, Searches};
-pub(crate) use shape::shape;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

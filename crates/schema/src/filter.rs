@@ -8,6 +8,7 @@ mod among;
 mod evaluate;
 mod print;
 mod resolve;
+mod shape;
 
 #[cfg(test)]
 mod tests;

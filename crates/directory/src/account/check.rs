@@ -2,7 +2,7 @@
 
 use crate::account::verdict::{BindControls, Verdict};
 use crate::reply::Reply;
-use policy::{Tag, Trial};
+use policy::{Subject, Tag, Trial};
 use protocol::OwnedControl;
 use schema::{Description, Name};
 use state::write::Write;
@@ -20,19 +20,26 @@ pub(crate) struct PasswordChecked {
 /// The operation for which a password is checked.
 #[derive(Debug)]
 pub(crate) enum CheckPurpose {
-    /// A bind: its subject, and the controls of the client.
-    Bind {
-        subject: Box<policy::Subject>,
-        asked: BindControls,
-        guess: policy::Tag,
-        trial: Trial,
-    },
+    /// A bind.
+    Bind(Box<BindCheck>),
     /// A bind that is already refused with this verdict: the check only delays the response.
     Refused(Box<Verdict>),
     /// A compare on a password attribute.
     Compare(Box<Compared>),
     /// Password Modify with an old password.
     Change(Box<PasswordChange>),
+}
+
+/// State of a bind while its password is checked.
+#[derive(Debug)]
+pub(crate) struct BindCheck {
+    /// The subject of the session if the password is right.
+    pub subject: Box<Subject>,
+    /// Controls of the client.
+    pub asked: BindControls,
+    /// Keyed hash by which the policy recognises a repeated guess.
+    pub guess: Tag,
+    pub trial: Trial,
 }
 
 /// State of a Password Modify during its slow check.

@@ -2,7 +2,7 @@
 
 use crate::account::bind_state::BindState;
 use crate::account::bound::Bound;
-use crate::account::check::CheckPurpose;
+use crate::account::check::{BindCheck, CheckPurpose};
 use crate::account::exchange::Exchange;
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords::{passwords_of, stored_passwords};
@@ -351,28 +351,28 @@ fn slow_check(
         entry: entry.0,
         stored,
         given: given.password.to_vec(),
-        purpose: CheckPurpose::Bind {
+        purpose: CheckPurpose::Bind(Box::new(BindCheck {
             subject: Box::new(subject),
             asked: given.asked,
             guess: bind_state.guess(entry, given.password),
             trial,
-        },
+        })),
     })
 }
 
 /// Decides a bind after its slow check, by the present state: other binds may have failed in
-/// between.
+/// between. Counts the password as right or wrong.
 pub(crate) fn checked(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
     id: EntryId,
-    subject: Box<Subject>,
-    asked: BindControls,
-    guess: Tag,
+    check: BindCheck,
     matched: bool,
 ) -> Result<Verdict, Stop> {
+    bind_state.settle(&check.trial, matched);
+    let (subject, asked) = (check.subject, check.asked);
     match Case::of(context, bind_state, id)? {
-        Some(mut case) => Ok(judged(&mut case, subject, guess, matched, asked)),
+        Some(mut case) => Ok(judged(&mut case, subject, check.guess, matched, asked)),
         None => Ok(Verdict::plain(matched.then_some(subject))),
     }
 }
@@ -418,7 +418,7 @@ pub(super) fn candidate<'c>(
         if peer.bars_administrator {
             return Stop::refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
-                "the administrator may not bind from this address; see administrator_from in pando.toml",
+                "the administrator may not bind from here: see administrator_from in pando.toml",
             );
         }
         let spelled = administrator.spelled.clone();

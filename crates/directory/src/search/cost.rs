@@ -1,7 +1,7 @@
 //! Records expensive searches for monitoring and for the index adviser.
 
 use crate::context::Context;
-use crate::monitor::{Costs, shape};
+use crate::monitor::Costs;
 use crate::search::area::AreaKind;
 use crate::search::call::SearchCall;
 use crate::search::state::Search;
@@ -57,7 +57,7 @@ pub(crate) fn note(
         last_us: now_us,
         advice,
     };
-    let shape = shape(&context.catalog.schema, &search.criteria.filter);
+    let shape = search.criteria.filter.shape(&context.catalog.schema);
     call.shared.monitor.searches.note(shape, one);
     Ok(())
 }

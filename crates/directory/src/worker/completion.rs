@@ -162,33 +162,20 @@ impl Worker {
             return self.end(out);
         }
         match checked.purpose {
-            CheckPurpose::Bind {
-                subject,
-                asked,
-                guess,
-                trial,
-            } => {
-                let id_of = EntryId(checked.entry);
+            CheckPurpose::Bind(check) => {
+                let (entry, asked) = (EntryId(checked.entry), check.asked);
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
+                    let subject = &check.subject;
                     let matched = bind::still_keeps(
                         &context,
                         &session.peer,
-                        id_of,
-                        &subject,
+                        entry,
+                        subject,
                         checked.matched,
                     )?;
-                    bind_state.settle(&trial, matched);
-                    let verdict = bind::checked(
-                        &context,
-                        &bind_state,
-                        id_of,
-                        subject,
-                        asked,
-                        guess,
-                        matched,
-                    )?;
+                    let verdict = bind::checked(&context, &bind_state, entry, *check, matched)?;
                     bind::end(call, session, id, verdict, asked, out)
                 });
                 if let Err(stop) = ended {
@@ -241,7 +228,7 @@ impl Worker {
     ) -> Flow {
         let result = failure::result_of(stop);
         let kind = match &purpose {
-            CheckPurpose::Bind { .. } | CheckPurpose::Refused(_) => ResultKind::Bind,
+            CheckPurpose::Bind(_) | CheckPurpose::Refused(_) => ResultKind::Bind,
             CheckPurpose::Compare(_) => ResultKind::Compare,
             CheckPurpose::Change(_) => ResultKind::Extended,
         };

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use crate::account::check::BindCheck;
 use crate::account::hashing::*;
 use crate::account::verdict::BindControls;
 use policy::{Guesses, Subject, Tag};
@@ -50,7 +51,7 @@ impl World {
         self.submit(
             session,
             lane,
-            CheckPurpose::Bind {
+            CheckPurpose::Bind(Box::new(BindCheck {
                 subject: Box::new(Subject::anonymous(None, true)),
                 asked: BindControls {
                     identity: false,
@@ -58,7 +59,7 @@ impl World {
                 },
                 guess: self.tag,
                 trial: Guesses::new(0).trial(b"", None, 0).expect("no limit"),
-            },
+            })),
         )
     }
 

@@ -5,6 +5,7 @@
 //! constant salt of its own, and no proof is accepted for it.
 
 use crate::account::bind_state::BindState;
+use crate::account::check::BindCheck;
 use crate::account::exchange::Exchange;
 use crate::context::Context;
 use crate::control::proxy;
@@ -151,16 +152,13 @@ fn end(
     // Proofs differ between exchanges, so repeated wrong passwords cannot be recognised.
     let guess = bind_state.guess(id, &last.proof);
     let matched = matched && still_keeps(context, bind_state.peer, id, &subject, &exchange)?;
-    bind_state.settle(&exchange.trial, matched);
-    let mut verdict = bind::checked(
-        context,
-        bind_state,
-        id,
+    let check = BindCheck {
         subject,
-        given.asked,
+        asked: given.asked,
         guess,
-        matched,
-    )?;
+        trial: exchange.trial,
+    };
+    let mut verdict = bind::checked(context, bind_state, id, check, matched)?;
     if verdict.subject.is_some() {
         let signature = exchange.keys.signature(signed.as_bytes());
         verdict.server_credentials = Some(format!("v={}", text(&signature)).into_bytes());

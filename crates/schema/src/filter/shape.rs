@@ -1,21 +1,24 @@
 //! The shape of a filter: attributes and kinds of assertions without values, so that searches that
 //! differ only in values count together.
 
-use schema::{Filter, Schema, Selector};
+use super::{Filter, Selector};
+use crate::schema::Schema;
 
 /// Maximum length of a shape in bytes; longer ones are cut.
 const BYTES_MAX: usize = 400;
 
-/// The shape of a filter as text: `(&(cn=?)(sn=?*))`. Parts are sorted, and equal parts appear
-/// once.
-pub(crate) fn shape(schema: &Schema, filter: &Filter) -> String {
-    let mut text = of(schema, filter);
-    if text.len() > BYTES_MAX {
-        let end = (0..=BYTES_MAX).rev().find(|it| text.is_char_boundary(*it));
-        text.truncate(end.unwrap_or(0));
-        text.push('…');
+impl Filter {
+    /// Returns the shape of the filter as text: `(&(cn=?)(sn=?*))`. Parts are sorted, and equal
+    /// parts appear once. At most some 400 bytes.
+    pub fn shape(&self, schema: &Schema) -> String {
+        let mut text = of(schema, self);
+        if text.len() > BYTES_MAX {
+            let end = (0..=BYTES_MAX).rev().find(|it| text.is_char_boundary(*it));
+            text.truncate(end.unwrap_or(0));
+            text.push('…');
+        }
+        text
     }
-    text
 }
 
 /// The depth of the filter limits the recursion.
@@ -67,7 +70,7 @@ mod tests {
         let encoded = protocol::parse_filter(text).expect("a filter");
         let mut reader = protocol::ber::Reader::new(&encoded);
         let filter = protocol::Filter::decode(&mut reader, 32).expect("a filter");
-        shape(&schema, &schema.resolve_filter(&filter))
+        schema.resolve_filter(&filter).shape(&schema)
     }
 
     #[test]
