@@ -15,6 +15,16 @@
 //!
 //! [`Secrets`] has the secret attributes. `userPassword` is one of them.
 
+pub mod error;
+pub mod hours;
+pub mod parse;
+pub mod print;
+pub mod right;
+pub mod rules;
+#[cfg(test)]
+mod testing;
+pub mod words;
+
 use schema::{Filter, Name, Schema, TypeId};
 
 use crate::secrets::Secrets;

@@ -7,6 +7,7 @@
 //! - [`shared`]: settings that all nodes of a cluster share;
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
+//! - [`network`]: networks of addresses;
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
@@ -15,6 +16,7 @@
 pub mod access;
 pub mod fuzz;
 pub mod limits;
+pub mod network;
 pub mod password;
 pub mod password_policy;
 pub mod secrets;
@@ -26,6 +28,7 @@ pub use access::{Access, Decision, Right, Sight, Target};
 pub use limits::{
     LimitRule, LimitSettings, LimitSubject, Limits, SubjectLimits, TimeToLive, Whose,
 };
+pub use network::Network;
 pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };

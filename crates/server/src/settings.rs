@@ -8,7 +8,6 @@
 mod entering;
 mod error;
 mod listen;
-mod network;
 #[cfg(test)]
 mod page;
 mod sample;
@@ -27,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use error::SettingsError;
 pub use listen::{Listen, Scheme as ListenScheme};
-pub use network::Network;
+pub use policy::Network;
 pub use sample::sample;
 pub use section::{Reload, Section, Setting};
 pub use table::{Log, Settings, TABLE};
