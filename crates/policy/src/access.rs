@@ -15,14 +15,25 @@
 //!
 //! [`Secrets`] has the secret attributes. `userPassword` is one of them.
 
+pub mod compile;
+mod condition;
+pub mod decide;
 pub mod error;
+pub mod facts;
 pub mod hours;
+#[cfg(test)]
+mod model;
+pub mod objects;
 pub mod parse;
+mod pattern;
 pub mod print;
+pub mod region;
 pub mod right;
 pub mod rules;
+pub mod sets;
 #[cfg(test)]
 mod testing;
+mod walk;
 pub mod words;
 
 use schema::{Filter, Name, Schema, TypeId};

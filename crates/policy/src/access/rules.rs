@@ -227,3 +227,12 @@ pub enum Who {
     /// At least one is true. At least two.
     Any(Vec<Who>),
 }
+
+/// A place in a set of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Number of the rule, from 0.
+    pub rule: usize,
+    /// Number of the clause in the rule, from 0; `None` for the end of the rule.
+    pub clause: Option<usize>,
+}

@@ -1,6 +1,6 @@
 //! Random rules for tests: every construct of the language, over few names so that they meet.
 
-use crate::access::right::RightWord;
+use crate::access::right::{Right, RightWord};
 use crate::access::rules::{
     About, Clause, Grant, Item, Reach, Rule, Target, Then, Things, ValueWord, Who,
 };
@@ -64,6 +64,10 @@ pub(crate) fn rules(dice: &mut Dice, most: usize) -> Vec<Rule> {
     let mut rules = dice.some(most, rule);
     for (number, rule) in rules.iter_mut().enumerate() {
         rule.name = format!("r{number}");
+        if matches!(rule.about, About::Uses(_) | About::EveryUse) {
+            let rights = rule.clauses.iter_mut().flat_map(|it| &mut it.rights);
+            rights.for_each(|it| it.items.clear());
+        }
     }
     rules
 }
@@ -73,7 +77,7 @@ fn rule(dice: &mut Dice) -> Rule {
     let captures = dice.once_in(6);
     let targets = match captures {
         true => vec![Target::Pattern("uid=*,ou=People,dc=example".to_owned())],
-        false => dice.some(2, target),
+        false => dice.some(3, target),
     };
     Rule {
         name: String::new(),
@@ -94,11 +98,11 @@ fn filter(dice: &mut Dice) -> String {
 }
 
 fn target(dice: &mut Dice) -> Target {
-    match dice.below(5) {
-        0 => Target::Everything,
-        1 => Target::Pattern(
-            dice.one(&["**,dc=example", "*=x", "uid=a*,ou=*,dc=example"])
-                .replace("*=x", "cn=*"),
+    match dice.below(6) {
+        0 | 1 => Target::Everything,
+        2 => Target::Pattern(
+            dice.one(&["**,dc=example", "cn=*", "uid=a*,ou=*,dc=example"])
+                .to_owned(),
         ),
         _ => Target::Below {
             reach: dice.one(&Reach::ALL),
@@ -109,9 +113,9 @@ fn target(dice: &mut Dice) -> Target {
 
 fn about(dice: &mut Dice) -> About {
     match dice.below(8) {
-        0 | 1 => About::Usual,
-        2 => About::Uses(dice.some(2, |dice| dice.one(&Use::ALL))),
-        3 => About::EveryUse,
+        0..=3 => About::Usual,
+        4 => About::Uses(dice.some(2, |dice| dice.one(&Use::ALL))),
+        5 => About::EveryUse,
         _ => About::Items(dice.some(4, item)),
     }
 }
@@ -159,11 +163,17 @@ fn clause(dice: &mut Dice, captures: bool) -> Clause {
 }
 
 fn grant(dice: &mut Dice) -> Grant {
-    let words: Vec<RightWord> = RightWord::all().collect();
+    let mut words: Vec<RightWord> = RightWord::all().collect();
+    let wide = [
+        RightWord::Everything,
+        RightWord::Write,
+        RightWord::One(Right::Manage),
+    ];
+    words.extend(wide.iter().cycle().take(20));
     Grant {
         only: dice.once_in(4),
         right: dice.one(&words),
-        items: match dice.once_in(4) {
+        items: match dice.once_in(5) {
             true => dice.some(2, item),
             false => Vec::new(),
         },
@@ -174,6 +184,9 @@ fn grant(dice: &mut Dice) -> Grant {
 pub(crate) fn who(dice: &mut Dice, captures: bool, depth_max: u8) -> Who {
     let dn = |dice: &mut Dice| dice.one(&ENTRIES[..8]).to_owned();
     let kinds = if depth_max == 0 { 15 } else { 19 };
+    if dice.once_in(5) {
+        return Who::Anyone;
+    }
     match dice.below(kinds) {
         0 => Who::Anyone,
         1 => Who::Anonymous,
@@ -185,7 +198,7 @@ pub(crate) fn who(dice: &mut Dice, captures: bool, depth_max: u8) -> Who {
             dn: dn(dice),
         },
         7 if captures => Who::Pattern("uid=$1,ou=*,dc=example".to_owned()),
-        7 => Who::Pattern("uid=*,**".replace(",**", ",ou=People,dc=example")),
+        7 => Who::Pattern("uid=*,ou=People,dc=example".to_owned()),
         8 => Who::Group {
             dn: dn(dice),
             by: dice.once_in(2).then(|| "member".to_owned()),

@@ -1,9 +1,12 @@
 //! The text of rules as tokens, one clause at a time.
 //!
 //! A clause ends with its line, unless the next line with more than a comment is indented deeper
-//! than the clause's first word.
+//! than the clause's first word and does not begin another clause.
 
 use crate::access::error::{Position, RuleError};
+
+/// The words with which clauses begin.
+const CLAUSES: [&str; 5] = ["rule", "on", "for", "let", "deny"];
 
 /// A piece of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,10 +214,13 @@ impl<'t> Scanner<'t> {
             return false;
         };
         let line = self.text[..start].rfind('\n').map_or(0, |it| it + 1);
-        if start - line > self.indentation {
+        let mut words = self.text[start..].split_whitespace();
+        let begins = words.next().is_some_and(|it| CLAUSES.contains(&it));
+        let goes_on = start - line > self.indentation && !begins;
+        if goes_on {
             self.at = start;
         }
-        start - line > self.indentation
+        goes_on
     }
 }
 

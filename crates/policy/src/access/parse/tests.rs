@@ -68,8 +68,9 @@ let  users
        # A comment in a line.
        read
 rule b
-on pattern \"uid=*,**\", one \"\", everything
-deny anyone everything
+  on pattern \"uid=*,**\", one \"\",
+    everything
+    deny anyone everything
 ";
     let printed = "\
 rule staff-data
