@@ -19,6 +19,7 @@ pub mod compile;
 mod condition;
 pub mod decide;
 pub mod error;
+pub mod explain;
 pub mod facts;
 pub mod hours;
 #[cfg(test)]

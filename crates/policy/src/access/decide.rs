@@ -199,6 +199,11 @@ impl OnEntry<'_> {
         }
     }
 
+    /// What the stars of the target judged last stand for.
+    pub(super) fn captures(&self) -> Option<&Captures> {
+        self.captures.as_ref()
+    }
+
     fn value_is_own(&self) -> bool {
         let own = self.rules.asker.name(Role::Acting).map(Name::bytes);
         own.is_some() && self.normal.as_deref() == own
