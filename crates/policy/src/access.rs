@@ -21,6 +21,7 @@ pub mod decide;
 pub mod error;
 pub mod explain;
 pub mod facts;
+pub(crate) mod fuzz;
 pub mod hours;
 #[cfg(test)]
 mod model;

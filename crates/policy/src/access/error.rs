@@ -5,6 +5,10 @@ use std::fmt;
 /// Lowest similarity (0 to 1) with which a known word is proposed for an unknown one.
 const SIMILAR: f64 = 0.6;
 
+/// Length in octets of a word for which a known one is looked for at most: comparing takes time in
+/// proportion to both lengths.
+const WORD_MAX: usize = 64;
+
 /// A place in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
@@ -14,14 +18,27 @@ pub struct Position {
     pub column: usize,
 }
 
-impl Position {
-    /// Returns the place of the byte `at` in a text.
-    pub(super) fn of(text: &str, at: usize) -> Position {
-        let before = text.get(..at).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |it| it + 1);
+/// Places of ascending bytes in a text, each found from the one before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Lines {
+    /// First byte of the line found last.
+    start: usize,
+    /// Number of the lines before it.
+    before: usize,
+}
+
+impl Lines {
+    /// Returns the place of the byte `at`, a boundary of characters.
+    pub(super) fn position(&mut self, text: &str, at: usize) -> Position {
+        if at < self.start {
+            *self = Lines::default();
+        }
+        let passed = &text[self.start..at];
+        self.before += passed.matches('\n').count();
+        self.start += passed.rfind('\n').map_or(0, |it| it + 1);
         Position {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+            line: self.before + 1,
+            column: text[self.start..at].chars().count() + 1,
         }
     }
 }
@@ -57,6 +74,9 @@ impl std::error::Error for RuleError {}
 /// Returns `; did you mean "…"?` with the known word that is most similar to a given one; empty
 /// when none is similar.
 pub(super) fn nearest<'w>(given: &str, known: impl IntoIterator<Item = &'w str>) -> String {
+    if given.len() > WORD_MAX {
+        return String::new();
+    }
     let given = given.to_ascii_lowercase();
     let scored = known.into_iter().map(|it| {
         let similarity = strsim::normalized_damerau_levenshtein(&given, &it.to_ascii_lowercase());

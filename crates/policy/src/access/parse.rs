@@ -9,6 +9,8 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use crate::access::error::{Position, RuleError, nearest};
 use crate::access::right::RightWord;
 use crate::access::rules::{About, Clause, Grant, Reach, Rule, Target, Then};
@@ -56,11 +58,12 @@ pub fn parse(text: &str) -> Result<RuleText, RuleError> {
         rules: Vec::new(),
         places: Vec::new(),
     };
+    let mut names = HashSet::new();
     let mut more = parser.scanner.begin_clause();
     while more {
         let at = parser.scanner.position()?;
         let (rule, places) = parser.rule(&mut more)?;
-        if read.rules.iter().any(|it| it.name == rule.name) {
+        if !names.insert(rule.name.clone()) {
             let message = format!(
                 "expected a name of its own for each rule, got {} again",
                 rule.name

@@ -3,7 +3,7 @@
 //! A clause ends with its line, unless the next line with more than a comment is indented deeper
 //! than the clause's first word and does not begin another clause.
 
-use crate::access::error::{Position, RuleError};
+use crate::access::error::{Lines, Position, RuleError};
 
 /// The words with which clauses begin.
 const CLAUSES: [&str; 5] = ["rule", "on", "for", "let", "deny"];
@@ -43,6 +43,7 @@ pub(super) struct Scanner<'t> {
     at: usize,
     /// Number of blanks before the first word of the clause.
     indentation: usize,
+    lines: Lines,
     /// The next token and its first byte.
     ahead: Option<(usize, Token<'t>)>,
 }
@@ -53,6 +54,7 @@ impl<'t> Scanner<'t> {
             text,
             at: 0,
             indentation: 0,
+            lines: Lines::default(),
             ahead: None,
         }
     }
@@ -136,7 +138,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn position(&mut self) -> Result<Position, RuleError> {
         self.peek()?;
         let (start, _) = self.ahead.as_ref().expect("peek sets it");
-        Ok(Position::of(self.text, *start))
+        Ok(self.lines.position(self.text, *start))
     }
 
     /// Returns the error of a next token that is not what was expected.
@@ -151,9 +153,9 @@ impl<'t> Scanner<'t> {
         self.error_at(start, format!("expected {expected}, got {shown}"))
     }
 
-    fn error_at(&self, at: usize, message: impl Into<String>) -> RuleError {
+    fn error_at(&mut self, at: usize, message: impl Into<String>) -> RuleError {
         RuleError {
-            position: Some(Position::of(self.text, at)),
+            position: Some(self.lines.position(self.text, at)),
             message: message.into(),
         }
     }
