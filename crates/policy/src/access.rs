@@ -23,6 +23,7 @@ pub mod explain;
 pub mod facts;
 pub(crate) mod fuzz;
 pub mod hours;
+pub mod import;
 #[cfg(test)]
 mod model;
 pub mod objects;
