@@ -178,7 +178,8 @@ impl Compiler<'_> {
         let targets = rule.targets.iter().map(|it| self.target(it));
         let targets = targets.collect::<Result<Vec<CompiledTarget>, String>>();
         let targets = targets.map_err(in_part(RulePart::On))?;
-        let filter = rule.filter.as_deref().map(|it| self.filter(it));
+        let filter = rule.filter.as_deref();
+        let filter = filter.map(|it| self::filter(self.schema, it));
         let filter = filter.transpose().map_err(in_part(RulePart::On))?;
         let about = self.about(&rule.about).map_err(in_part(RulePart::For))?;
         let stars = targets.iter().map(stars).min().unwrap_or(0);
@@ -244,20 +245,23 @@ impl Compiler<'_> {
         let name = self.schema.resolve_name(dn);
         name.map_err(|error| format!("expected the name of an entry, got \"{dn}\": {error}"))
     }
+}
 
-    /// Resolves a filter of which every part is defined.
-    fn filter(&self, text: &str) -> Result<Filter, String> {
-        let wrong =
-            |reason: &str| format!("expected a filter that can be evaluated, got {text}: {reason}");
-        let octets = protocol::parse_filter(text).map_err(|error| wrong(&error.to_string()))?;
-        let mut reader = protocol::ber::Reader::new(&octets);
-        let given = protocol::Filter::decode(&mut reader, protocol::FILTER_DEPTH_MAX);
-        let given = given.map_err(|error| wrong(&error.to_string()))?;
-        let filter = self.schema.resolve_filter(&given);
-        match undefined(&filter) {
-            Some(reason) => Err(wrong(reason)),
-            None => Ok(filter),
-        }
+/// Resolves a filter of which every part is defined.
+///
+/// # Errors
+/// What is wrong with the filter.
+pub(super) fn filter(schema: &Schema, text: &str) -> Result<Filter, String> {
+    let wrong =
+        |reason: &str| format!("expected a filter that can be evaluated, got {text}: {reason}");
+    let octets = protocol::parse_filter(text).map_err(|error| wrong(&error.to_string()))?;
+    let mut reader = protocol::ber::Reader::new(&octets);
+    let given = protocol::Filter::decode(&mut reader, protocol::FILTER_DEPTH_MAX);
+    let given = given.map_err(|error| wrong(&error.to_string()))?;
+    let filter = schema.resolve_filter(&given);
+    match undefined(&filter) {
+        Some(reason) => Err(wrong(reason)),
+        None => Ok(filter),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Subjects of clauses as conditions with every name resolved.
 
-use super::Compiler;
+use super::{Compiler, filter};
 use crate::access::condition::Condition;
 use crate::access::facts::{Group, Role};
 use crate::access::pattern::NamePattern;
@@ -47,7 +47,7 @@ impl Resolver<'_> {
             Who::NamedAbove(attribute) => {
                 Condition::NamedAbove(role, compiler.named_type(attribute)?)
             }
-            Who::Having(filter) => Condition::Having(role, compiler.filter(filter)?),
+            Who::Having(text) => Condition::Having(role, filter(compiler.schema, text)?),
             Who::From(network) => Condition::From(*network),
             Who::FromLocal => Condition::FromLocal,
             Who::Via(way) => Condition::Via(*way),

@@ -21,17 +21,12 @@ mod who;
 
 use schema::Schema;
 
-use crate::access::import::{Fate, Import, ReportLine};
-use crate::access::right::RightWord;
-use crate::access::rules::{About, Clause, Grant, Item, Rule, Target, Then, Things, Who};
-use crate::access::sets;
+use crate::access::import::{Fate, Import, ReportLine, everything, nothing, own_rules};
+use crate::access::rules::{About, Rule, Target};
 use crate::secrets::Secrets;
 use clauses::{ByClause, Clauses};
 use text::Directive;
 use what::Context;
-
-/// Rules of the default set that every imported set begins with.
-const OWN_RULES: [&str; 3] = ["administrator", "administrator-uses", "configuration"];
 
 /// Carries over the `access` directives of a slapd.conf without `include`.
 pub fn of_conf(schema: &Schema, secrets: &Secrets, text: &str) -> Import {
@@ -104,41 +99,13 @@ fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
     import
 }
 
-/// Returns the rules about the administrator, whom no rule binds in slapd either, and about the
-/// configuration, which has other entries there.
-fn own_rules() -> Vec<Rule> {
-    let mut rules = sets::default();
-    rules.retain(|it| OWN_RULES.contains(&it.name.as_str()));
-    rules
-}
-
-/// Returns the clause that ends a rule and gives nothing, whatever was given before.
-fn nothing() -> Clause {
-    Clause {
-        denies: true,
-        subject: Who::Anyone,
-        rights: vec![Grant {
-            only: false,
-            right: RightWord::Everything,
-            items: Vec::new(),
-        }],
-        then: Then::Stop,
-    }
-}
-
 /// Returns the rule at which slapd's list ends: who was handed on as far as here has nothing.
 fn last() -> Rule {
-    let all = [
-        Things::Entry,
-        Things::Children,
-        Things::All,
-        Things::Secrets,
-    ];
     Rule {
         name: "slapd-end".to_owned(),
         targets: vec![Target::Everything],
         filter: None,
-        about: About::Items(all.into_iter().map(Item::Only).collect()),
+        about: About::Items(everything()),
         clauses: vec![nothing()],
     }
 }

@@ -1,9 +1,8 @@
 //! `by` clauses as clauses of a rule that give the same or less.
 
-use super::nothing;
 use super::rights::{Change, Level, Privileges};
 use super::what::{Context, What};
-use crate::access::import::Fate;
+use crate::access::import::{Fate, nothing};
 use crate::access::right::{Right, RightWord};
 use crate::access::rules::{Clause, Grant, Item, Then, Things, Who};
 

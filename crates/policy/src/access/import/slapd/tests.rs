@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::access::compile::RuleSet;
+use crate::access::import::OWN_RULES;
 use crate::access::parse::parse;
 use crate::access::print::print;
 

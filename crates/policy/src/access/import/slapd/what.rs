@@ -3,6 +3,7 @@
 use schema::{Schema, TypeId};
 
 use super::regex;
+use crate::access::import::{everything, parenthesised, subtree};
 use crate::access::parse::is_attribute_word;
 use crate::access::rules::{About, Item, Reach, Target, Things, ValueWord};
 use crate::secrets::Secrets;
@@ -73,7 +74,7 @@ impl Context<'_> {
             self.attributes(&attributes, &mut what);
         }
         if let Some(filter) = &what.filter
-            && let Err(error) = self.check_filter(filter)
+            && let Err(error) = crate::access::compile::filter(self.schema, filter)
         {
             what.wider = Some(error);
             what.filter = None;
@@ -200,18 +201,6 @@ impl Context<'_> {
         what.about = About::Items(vec![Item::Values { attribute, value }]);
     }
 
-    fn check_filter(&self, filter: &str) -> Result<(), String> {
-        let octets =
-            protocol::parse_filter(filter).map_err(|error| format!("{filter}: {error}"))?;
-        let mut reader = protocol::ber::Reader::new(&octets);
-        let decoded = protocol::Filter::decode(&mut reader, protocol::FILTER_DEPTH_MAX);
-        let given = decoded.map_err(|error| format!("{filter}: {error}"))?;
-        match undefined(&self.schema.resolve_filter(&given)) {
-            Some(reason) => Err(format!("{filter}: {reason}")),
-            None => Ok(()),
-        }
-    }
-
     /// Returns whether a name is within one of the suffixes; slapd asks the rules of a database
     /// about no other entries.
     fn is_inside(&self, dn: &str, suffixes: &[String]) -> bool {
@@ -235,39 +224,5 @@ fn database(suffixes: &[String]) -> Vec<Target> {
     match suffixes.is_empty() {
         true => vec![Target::Everything],
         false => suffixes.iter().map(|it| subtree(it)).collect(),
-    }
-}
-
-/// Everything of an entry, as slapd means it.
-fn everything() -> Vec<Item> {
-    let all = [
-        Things::Entry,
-        Things::Children,
-        Things::All,
-        Things::Secrets,
-    ];
-    all.into_iter().map(Item::Only).collect()
-}
-
-fn subtree(dn: &str) -> Target {
-    Target::Below {
-        reach: Reach::Subtree,
-        dn: dn.to_owned(),
-    }
-}
-
-fn parenthesised(filter: &str) -> String {
-    match filter.starts_with('(') {
-        true => filter.to_owned(),
-        false => format!("({filter})"),
-    }
-}
-
-/// Returns why a part of a filter is undefined. The depth of the filter bounds the recursion.
-fn undefined(filter: &schema::Filter) -> Option<&str> {
-    match filter {
-        schema::Filter::Undefined(reason) => Some(reason),
-        schema::Filter::Not(inner) => undefined(inner),
-        other => other.parts()?.iter().find_map(undefined),
     }
 }
