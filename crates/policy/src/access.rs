@@ -15,6 +15,7 @@
 //!
 //! [`Secrets`] has the secret attributes. `userPassword` is one of them.
 
+pub mod analysis;
 pub mod compile;
 mod condition;
 pub mod decide;

@@ -149,6 +149,42 @@ impl Condition {
         }
     }
 
+    /// Returns the truth for somebody who has not authenticated, wherever they come from.
+    pub(super) fn judge_anonymous(&self) -> Truth {
+        match self {
+            Condition::Known(truth) => *truth,
+            Condition::Anonymous(Role::Acting) => Truth::True,
+            Condition::From(_) | Condition::FromLocal | Condition::Via(_) | Condition::At(_) => {
+                Truth::Undefined
+            }
+            Condition::Not(inner) => negated(inner.judge_anonymous()),
+            Condition::All(parts) => least(&mut parts.iter().map(Condition::judge_anonymous)),
+            Condition::Any(parts) => {
+                let judged = parts.iter().map(|it| negated(it.judge_anonymous()));
+                negated(least(&mut { judged }))
+            }
+            about_name if about_name.is_real() => Truth::Undefined,
+            _ => Truth::False,
+        }
+    }
+
+    /// Returns whether the condition is about the identity that authenticated.
+    fn is_real(&self) -> bool {
+        match self {
+            Condition::Anonymous(role)
+            | Condition::Users(role)
+            | Condition::Administrator(role)
+            | Condition::Own(role)
+            | Condition::Below(role, ..)
+            | Condition::Pattern(role, _)
+            | Condition::Group(role, _)
+            | Condition::Named(role, _)
+            | Condition::NamedAbove(role, _)
+            | Condition::Having(role, _) => *role == Role::Real,
+            _ => false,
+        }
+    }
+
     /// Calls `visit` with the times that the condition depends on.
     pub(super) fn for_each_hours(&self, visit: &mut dyn FnMut(&Hours)) {
         match self {

@@ -9,7 +9,7 @@ mod tests;
 use protocol::Scope;
 use schema::{Name, Truth, TypeId};
 
-use crate::access::compile::{CompiledRule, CompiledTarget};
+use crate::access::compile::{CompiledRule, CompiledTarget, Inner};
 use crate::access::condition::reaches;
 use crate::access::decide::SubjectRules;
 use crate::access::objects::{Bits, Object, ObjectSet};
@@ -143,21 +143,7 @@ impl Judged<ObjectSet> for InRegion<'_> {
     }
 
     fn clause(&self, at: Place) -> Clause<ObjectSet> {
-        let clause = &self.compiled(at.rule).clauses[at.clause.expect("a clause")];
-        let mut effect = Span::default();
-        for it in &clause.effects {
-            if it.rights.contains(self.right) {
-                effect.join(&match &it.on {
-                    None => Span::of(self.region.rules.inner().objects.clone()),
-                    Some(cover) => cover.objects(),
-                });
-            }
-        }
-        Clause {
-            denies: clause.denies,
-            then: clause.then,
-            effect,
-        }
+        effect(self.region.rules.inner(), at, self.right)
     }
 
     fn subject(&mut self, at: Place) -> Truth {
@@ -165,15 +151,32 @@ impl Judged<ObjectSet> for InRegion<'_> {
     }
 }
 
+/// Returns a clause with the objects to which it gives or takes a right.
+pub(super) fn effect(inner: &Inner, at: Place, right: Right) -> Clause<ObjectSet> {
+    let clause = &inner.rules[at.rule].clauses[at.clause.expect("a clause")];
+    let mut effect = Span::default();
+    for it in clause.effects.iter().filter(|it| it.rights.contains(right)) {
+        effect.join(&match &it.on {
+            None => Span::of(inner.objects.clone()),
+            Some(cover) => cover.objects(),
+        });
+    }
+    Clause {
+        denies: clause.denies,
+        then: clause.then,
+        effect,
+    }
+}
+
 /// The entries of a region.
-struct Area<'n> {
-    base: &'n Name,
-    reach: Reach,
+pub(super) struct Area<'n> {
+    pub(super) base: &'n Name,
+    pub(super) reach: Reach,
 }
 
 impl Area<'_> {
     /// Returns whether a rule's target matches every entry, or none.
-    fn matches(&self, rule: &CompiledRule) -> Truth {
+    pub(super) fn matches(&self, rule: &CompiledRule) -> Truth {
         let mut found = Truth::False;
         for target in &rule.targets {
             match self.within(target) {
