@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A file of this many people, whose names begin with a word.
-fn file_of(node: &Pando, word: &str, count: usize) -> String {
+pub fn file_of(node: &Pando, word: &str, count: usize) -> String {
     let people = (0..count).map(|number| {
         let mut person = people::person(&format!("{word}{number}"));
         person.name = format!("uid={word}{number},{SUFFIX}");
@@ -27,7 +27,7 @@ fn file_of(node: &Pando, word: &str, count: usize) -> String {
 }
 
 /// Waits until a node that is served belongs to a generation.
-fn await_generation(node: &Pando, generation: u64) {
+pub fn await_generation(node: &Pando, generation: u64) {
     until(&format!("generation {generation}"), || {
         (status(node)["generation"] == generation).then_some(())
     });

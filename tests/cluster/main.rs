@@ -20,6 +20,7 @@ mod levels;
 mod lost_log;
 mod monitor;
 mod nodes;
+mod operators_etcd;
 mod partitions;
 mod patience;
 mod recovery;

@@ -8,7 +8,7 @@
 //! Invariants:
 //! - requests are executed in the order received, with two exceptions, both of RFC 4511:
 //!   Abandon, Cancel and Unbind are looked for behind a parked search; writes may be submitted
-//!   while earlier ones wait for their place in the order;
+//!   while earlier ones wait for their place in the order, and while reads wait for these;
 //! - a following search blocks no other request: it has a turn when the output is sent and there is
 //!   news, except that other requests wait while it sends a message in parts;
 //! - one call appends at most [`OUTPUT_BYTES_MAX`] and the output of one message;
@@ -18,20 +18,23 @@ use std::time::Duration;
 
 use directory::{Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use protocol::{
-    DecodeLimits, LdapResult, Message, MessageId, Request, ResultCode, ResultKind, frame,
-    write_notice_of_disconnection, write_result,
+    DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
 };
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
-use look_ahead::{cancel_target, insists};
+use held_reads::HeldReads;
 use turn::Turn;
+use unfinished::Unfinished;
 
+mod execution;
+mod held_reads;
 mod look_ahead;
 mod refusal;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod unfinished;
 
 /// Bytes of unsent output beyond which a connection executes no requests.
 pub const OUTPUT_BYTES_MAX: usize = 1 << 20;
@@ -77,10 +80,10 @@ pub struct Connection {
     scanned: usize,
     /// Following searches, which run beside other operations.
     followers: Followers<Box<Follower>>,
-    /// Number of operations whose completions have not arrived.
-    waiting: u32,
+    unfinished: Unfinished,
+    held_reads: HeldReads,
     state: State,
-    /// Whether the next message must wait until `waiting` is 0.
+    /// Whether the next message must wait until no operation is unfinished.
     stalled: bool,
     /// Whether `input` may begin with a whole message.
     more: bool,
@@ -101,7 +104,8 @@ impl Connection {
             parked: None,
             scanned: 0,
             followers: Followers::default(),
-            waiting: 0,
+            unfinished: Unfinished::default(),
+            held_reads: HeldReads::default(),
             state: State::Open,
             stalled: false,
             more: false,
@@ -125,6 +129,7 @@ impl Connection {
         let bytes = if input.is_empty() { bytes } else { &input };
         let (mut taken, mut turn) = (0, Turn::default());
         self.more = false;
+        self.execute_held(worker, rules, &mut turn, out);
         while matches!(self.state, State::Open | State::Ending) && taken < bytes.len() {
             if !self.is_free()
                 || out.len() >= OUTPUT_BYTES_MAX
@@ -181,9 +186,10 @@ impl Connection {
         if self.is_inside_message() {
             return;
         }
+        self.held_reads.append_aside(out);
         self.look_ahead(worker, rules, out);
         self.tell_news(worker, out);
-        if self.is_free() && self.more {
+        if self.parked.is_none() && !self.followers.is_inside() && self.has_requests() {
             self.receive(worker, rules, &[], out);
         }
     }
@@ -195,19 +201,23 @@ impl Connection {
             self.followers.news(id);
             return;
         }
-        // A search begins only when no operation waits, so no completion arrives inside its
-        // messages.
-        debug_assert!(!self.parked_is_inside());
-        let out = match self.followers.is_inside() {
-            true => self.followers.aside(),
-            false => out,
+        let id = completion.message_id();
+        let out = if self.followers.is_inside() {
+            self.followers.aside()
+        } else if self.parked_is_inside() {
+            self.held_reads.aside()
+        } else {
+            out
         };
         let flow = worker.complete(&mut self.session, completion, out);
-        self.waiting = self.waiting.saturating_sub(1);
+        if matches!(flow, Flow::Waiting) {
+            return;
+        }
+        self.unfinished.end(id);
         // A completion never parks a search: it belongs to a write, a bind, a compare or an
         // extended operation.
-        self.follow(0, flow);
-        if self.waiting == 0 {
+        self.follow(id, flow);
+        if self.unfinished.is_empty() {
             self.stalled = false;
         }
     }
@@ -219,7 +229,7 @@ impl Connection {
             worker.heard_all(&self.session);
         }
         self.bundle.end();
-        if self.state == State::Open && (self.waiting > 0 || self.can_proceed()) {
+        if self.state == State::Open && (!self.unfinished.is_empty() || self.can_proceed()) {
             self.state = State::Ending;
         } else if self.state != State::Ending {
             self.state = State::Closed;
@@ -233,6 +243,7 @@ impl Connection {
             self.state = State::Ending;
             self.followers.end();
             self.input = Vec::new();
+            self.held_reads.clear();
             self.stalled = false;
             self.more = false;
         }
@@ -270,6 +281,7 @@ impl Connection {
         self.drop_parked(worker);
         worker.forget(&mut self.session);
         self.followers.clear();
+        self.held_reads.clear();
         self.state = State::Closed;
     }
 
@@ -291,9 +303,17 @@ impl Connection {
         self.state == State::Open && self.is_free() && !self.more && self.input.is_empty()
     }
 
-    /// Whether the next request can be executed.
+    /// Whether the next request of the input can be executed.
     fn is_free(&self) -> bool {
-        self.parked.is_none() && !self.stalled && !self.followers.is_inside()
+        self.parked.is_none()
+            && !self.stalled
+            && !self.followers.is_inside()
+            && !self.held_reads.are_ready(&self.unfinished)
+    }
+
+    /// Whether there are requests that need wait for no other operation.
+    fn has_requests(&self) -> bool {
+        (self.more && !self.stalled) || self.held_reads.are_ready(&self.unfinished)
     }
 
     /// Whether more bytes should be read, given whether all output has been sent.
@@ -310,7 +330,7 @@ impl Connection {
         if self.state == State::Closed || self.state == State::StartTls {
             return false;
         }
-        self.parked.is_some() || (self.more && !self.stalled) || self.followers.are_behind()
+        self.parked.is_some() || self.has_requests() || self.followers.are_behind()
     }
 
     /// Whether [`Connection::proceed`] would continue work that has had a slice already.
@@ -321,7 +341,7 @@ impl Connection {
     /// Counts the kept input and `output` bytes; above the limit closes the connection, with a
     /// notice if no output is waiting.
     pub fn count_buffers(&mut self, worker: &mut Worker, output: usize, out: &mut Vec<u8>) {
-        let bytes = self.input.capacity() + output;
+        let bytes = self.input_bytes() + output;
         if self.state != State::Closed
             && let Err(refusal) = self.session.count_buffers(bytes)
         {
@@ -339,7 +359,7 @@ impl Connection {
 
     /// Length of the kept input in bytes.
     pub fn input_bytes(&self) -> usize {
-        self.input.capacity()
+        self.input.capacity() + self.held_reads.bytes()
     }
 
     /// The purse to which the connection's work counts.
@@ -354,7 +374,10 @@ impl Connection {
 
     /// Whether no operation is unfinished.
     pub fn is_quiet(&self) -> bool {
-        self.parked.is_none() && self.waiting == 0 && !self.followers.is_inside()
+        self.parked.is_none()
+            && self.unfinished.is_empty()
+            && self.held_reads.is_empty()
+            && !self.followers.is_inside()
     }
 
     /// Whether the connection closes when all output has been sent.
@@ -396,72 +419,6 @@ impl Connection {
         }
     }
 
-    /// Executes one message; false if it must wait for completions.
-    fn execute(
-        &mut self,
-        worker: &mut Worker,
-        rules: &Rules,
-        bytes: &[u8],
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let message = match Message::decode(bytes, &rules.limits) {
-            Ok(message) => message,
-            Err(error) => {
-                self.refuse_malformed(worker, bytes, &error, out);
-                return true;
-            }
-        };
-        if self.waiting > 0 && !self.session.may_overlap(&message.request) {
-            return false;
-        }
-        self.heard = self.heard.wrapping_add(1).max(1);
-        self.bundle.consider(&message);
-        if let Some(refusal) = self.refusal(rules, &message) {
-            match ResultKind::of(message.request.tag()) {
-                Some(kind) => {
-                    write_result(out, message.id, kind, &refusal, &[]);
-                    worker.refused(&mut self.session, bytes, &refusal, out);
-                }
-                None => self.disconnect(refusal.code, &refusal.diagnostic, out),
-            }
-            self.bundle.answered();
-            return true;
-        }
-        if !self.followers.is_empty() && self.ends_following(&message, out) {
-            return true;
-        }
-        let flow = worker.execute(&mut self.session, &message, out);
-        if matches!(flow, Flow::Later) {
-            self.waiting += 1;
-            return false;
-        }
-        self.follow(message.id, flow);
-        true
-    }
-
-    /// Applies a request to the following searches. True if it concerns nothing else.
-    fn ends_following(&mut self, message: &Message<'_>, out: &mut Vec<u8>) -> bool {
-        match &message.request {
-            _ if insists(message) && !matches!(message.request, Request::Bind(_)) => false,
-            Request::Abandon(target) => self.followers.remove(*target).is_some(),
-            // RFC 4511 §4.2.1: no operation continues under another identity.
-            Request::Bind(_) => {
-                self.followers.clear();
-                false
-            }
-            Request::Extended(it) => {
-                let target = cancel_target(it);
-                let Some(mut follower) = target.and_then(|it| self.followers.remove(it)) else {
-                    return false;
-                };
-                follower.cancel(message.id, out);
-                self.bundle.answered();
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// Gives one following search its turn.
     fn tell_news(&mut self, worker: &mut Worker, out: &mut Vec<u8>) {
         let Some((id, mut follower)) = self.followers.take_turn() else {
@@ -480,7 +437,7 @@ impl Connection {
     fn follow(&mut self, id: MessageId, flow: Flow) {
         match flow {
             Flow::Done => self.bundle.answered(),
-            Flow::Waiting => self.waiting += 1,
+            Flow::Waiting => self.unfinished.begin(id),
             // The message is still in the input.
             Flow::Later => {}
             Flow::More(cursor) => self.parked = Some(cursor),

@@ -261,9 +261,9 @@ impl Clock for Gate {
 pub mod say {
     use super::{BASE, attribute, encode};
     use protocol::{
-        Authentication, BindRequest, Change, ChangeOperation, CompareRequest, DerefAliases,
-        ExtendedRequest, Filter, MessageId, ModifyRequest, OwnedControl, Request, Scope,
-        SearchRequest, control, oid, write_request,
+        AddRequest, Authentication, BindRequest, Change, ChangeOperation, CompareRequest,
+        DerefAliases, ExtendedRequest, Filter, MessageId, ModifyRequest, OwnedControl, Request,
+        Scope, SearchRequest, control, oid, write_request,
     };
 
     fn request(id: MessageId, request: &Request<'_>) -> Vec<u8> {
@@ -350,6 +350,15 @@ pub mod say {
         request(id, &Request::Modify(ModifyRequest { object, changes }))
     }
 
+    /// Adds a person.
+    pub fn add(id: MessageId, rdn: &str) -> Vec<u8> {
+        let values: [(&str, &[u8]); 2] = [("objectClass", b"person"), ("sn", b"a")];
+        let encoded = values.map(|(name, value)| encode(name, &[value]));
+        let attributes = encoded.iter().map(|it| attribute(it)).collect();
+        let entry = &format!("{rdn},{BASE}");
+        request(id, &Request::Add(AddRequest { entry, attributes }))
+    }
+
     pub fn bind(id: MessageId, name: &str, password: &[u8]) -> Vec<u8> {
         let authentication = Authentication::Simple(password);
         let bind = BindRequest {
@@ -423,6 +432,7 @@ pub fn word(bytes: &[u8]) -> String {
         Response::SearchDone(it) => format!("done {id} {}", it.code.name()),
         Response::Bind { result, .. } => format!("bind {id} {}", result.code.name()),
         Response::Compare(it) => format!("compare {id} {}", it.code.name()),
+        Response::Add(it) => format!("add {id} {}", it.code.name()),
         Response::Modify(it) => format!("modify {id} {}", it.code.name()),
         Response::Extended {
             result,

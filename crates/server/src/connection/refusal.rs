@@ -17,9 +17,10 @@ impl Connection {
             let text = "the message id is that of a search that has not ended";
             return Some(LdapResult::new(ResultCode::PROTOCOL_ERROR, text));
         }
-        if self.waiting > 0 && is_answered {
+        if !self.unfinished.is_empty() && self.session.may_overlap(&message.request) && is_answered
+        {
             let limit = self.session.pending_operations_max();
-            if limit > 0 && self.waiting >= limit {
+            if limit > 0 && self.unfinished.len() >= limit as usize {
                 let diagnostic = format!(
                     "limit of {limit} operations waiting on one connection: read responses first"
                 );

@@ -6,13 +6,14 @@ use directory::{Options, Peer};
 use policy::LimitSettings;
 use proptest::prelude::*;
 use protocol::request::tag;
-use protocol::{decode_header, oid};
+use protocol::{Request, decode_header, oid};
 
 use super::*;
 use crate::kit::{Home, Mail, SLICE_BYTES, heard, say};
 
 mod bundles;
 mod following;
+mod held_reads;
 mod look_ahead;
 mod parts;
 
@@ -181,27 +182,6 @@ fn messages_may_come_in_any_pieces() {
     assert!(!world.connection.owes_rest());
     world.receive_bytes(&bytes[..3]);
     assert!(world.connection.owes_rest());
-}
-
-#[test]
-fn writes_overlap_and_reads_wait_for_them() {
-    let mut world = World::admin();
-    let messages = [
-        say::modify(1),
-        say::modify(2),
-        say::compare(3),
-        say::modify(4),
-    ];
-    assert!(world.receive(&messages).is_empty());
-    assert_eq!(world.connection.waiting, 2, "only two are executed");
-    assert_eq!(world.connection.input, messages[2..].concat());
-    assert!(!world.connection.wants_input(true) && !world.connection.can_proceed());
-    assert_eq!(world.complete(1), ["modify 1 success"]);
-    assert!(!world.connection.can_proceed());
-    assert_eq!(world.complete(2), ["modify 2 success"]);
-    assert_eq!(world.proceed(), ["compare 3 compareTrue"]);
-    assert_eq!(world.complete(4), ["modify 4 success"]);
-    assert!(world.connection.wants_input(true));
 }
 
 #[test]
@@ -463,7 +443,7 @@ fn answers(world: &mut World, bytes: &[u8], sizes: &[usize]) -> (Vec<String>, bo
             rest = &rest[size..];
         } else if world.connection.can_proceed() {
             answers.extend(world.proceed());
-        } else if world.connection.waiting > 0 {
+        } else if !world.connection.unfinished.is_empty() {
             let completion = world.mail.next();
             // An earlier connection may have been closed before the end of its writes.
             if completion.session == world.session {

@@ -1,0 +1,137 @@
+//! Executes one message: at once, after earlier writes, or not at all.
+
+use directory::{Flow, Worker};
+use protocol::{Message, Request, ResultKind, write_result};
+
+use super::look_ahead::{cancel_target, insists};
+use super::turn::Turn;
+use super::{Connection, OUTPUT_BYTES_MAX, Rules};
+
+/// A message and its bytes.
+struct Whole<'a> {
+    message: Message<'a>,
+    bytes: &'a [u8],
+}
+
+impl Connection {
+    /// Executes one message of the input, or holds it; false if it must wait for completions.
+    pub(super) fn execute(
+        &mut self,
+        worker: &mut Worker,
+        rules: &Rules,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let message = match Message::decode(bytes, &rules.limits) {
+            Ok(message) => message,
+            Err(error) => {
+                self.refuse_malformed(worker, bytes, &error, out);
+                return true;
+            }
+        };
+        let waits = !self.unfinished.is_empty() && !self.session.may_overlap(&message.request);
+        if waits && !self.held_reads.accept(&message, bytes) {
+            return false;
+        }
+        self.heard = self.heard.wrapping_add(1).max(1);
+        self.bundle.consider(&message);
+        if waits {
+            self.held_reads.hold(message.id, bytes, &self.unfinished);
+            return true;
+        }
+        self.perform(worker, rules, &Whole { message, bytes }, out)
+    }
+
+    /// Executes the held reads that need wait no longer, until one must wait or the turn is over.
+    pub(super) fn execute_held(
+        &mut self,
+        worker: &mut Worker,
+        rules: &Rules,
+        turn: &mut Turn,
+        out: &mut Vec<u8>,
+    ) {
+        while self.parked.is_none() && !self.is_inside_message() && out.len() < OUTPUT_BYTES_MAX {
+            let Some(read) = self.held_reads.next(&self.unfinished) else {
+                return;
+            };
+            // Messages are held only after they were decoded once.
+            let Ok(message) = Message::decode(&read.bytes, &rules.limits) else {
+                continue;
+            };
+            let bytes = &read.bytes;
+            if !self.perform(worker, rules, &Whole { message, bytes }, out) {
+                self.held_reads.give_back(read, &self.unfinished);
+                return;
+            }
+            if turn.is_over(rules.turn_time_max) {
+                return;
+            }
+        }
+    }
+
+    /// Executes a message; false if it must be executed again after a completion.
+    fn perform(
+        &mut self,
+        worker: &mut Worker,
+        rules: &Rules,
+        whole: &Whole<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let message = &whole.message;
+        if let Some(refusal) = self.refusal(rules, message) {
+            match ResultKind::of(message.request.tag()) {
+                Some(kind) => {
+                    write_result(out, message.id, kind, &refusal, &[]);
+                    worker.refused(&mut self.session, whole.bytes, &refusal, out);
+                }
+                None => self.disconnect(refusal.code, &refusal.diagnostic, out),
+            }
+            self.bundle.answered();
+            return true;
+        }
+        if self.ends_held(message) || self.ends_following(message, out) {
+            return true;
+        }
+        let flow = worker.execute(&mut self.session, message, out);
+        if matches!(flow, Flow::Later) {
+            self.unfinished.begin(message.id);
+            return false;
+        }
+        self.follow(message.id, flow);
+        true
+    }
+
+    /// Drops the held read that an Abandon names. False if the request is something else.
+    fn ends_held(&mut self, message: &Message<'_>) -> bool {
+        match message.request {
+            Request::Abandon(target) if !insists(message) => self.held_reads.remove(target),
+            _ => false,
+        }
+    }
+
+    /// Applies a request to the following searches. True if it concerns nothing else.
+    fn ends_following(&mut self, message: &Message<'_>, out: &mut Vec<u8>) -> bool {
+        if self.followers.is_empty() {
+            return false;
+        }
+        match &message.request {
+            _ if insists(message) && !matches!(message.request, Request::Bind(_)) => false,
+            Request::Abandon(target) => self.followers.remove(*target).is_some(),
+            // RFC 4511 §4.2.1: no operation continues under another identity.
+            Request::Bind(_) => {
+                self.followers.clear();
+                false
+            }
+            Request::Extended(it) => {
+                let target = cancel_target(it);
+                let Some(mut follower) = target.and_then(|it| self.followers.remove(it)) else {
+                    return false;
+                };
+                follower.cancel(message.id, out);
+                self.bundle.answered();
+                true
+            }
+            _ => false,
+        }
+    }
+}

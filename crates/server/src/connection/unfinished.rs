@@ -1,0 +1,73 @@
+//! Operations of a connection whose completions have not arrived.
+
+use std::collections::VecDeque;
+
+use protocol::MessageId;
+
+/// The operations, in the order of their requests. Most connections have none, and then this owns
+/// no memory.
+#[derive(Debug, Default)]
+pub struct Unfinished {
+    present: Option<Box<Present>>,
+}
+
+#[derive(Debug, Default)]
+struct Present {
+    operations: VecDeque<Operation>,
+    /// Number of operations begun since there was none.
+    begun: u64,
+}
+
+#[derive(Debug)]
+struct Operation {
+    /// Place among the operations begun since there was none, from 1 on.
+    place: u64,
+    id: MessageId,
+}
+
+impl Unfinished {
+    /// Records that an operation waits for its completion.
+    pub fn begin(&mut self, id: MessageId) {
+        let present = self.present.get_or_insert_default();
+        present.begun += 1;
+        let place = present.begun;
+        present.operations.push_back(Operation { place, id });
+    }
+
+    /// Records the completion of an operation.
+    pub fn end(&mut self, id: MessageId) {
+        let Some(present) = &mut self.present else {
+            return;
+        };
+        let operations = &mut present.operations;
+        // Completions come in the order of the requests, but for those of password checks.
+        if let Some(at) = operations.iter().position(|it| it.id == id) {
+            operations.remove(at);
+        }
+        if operations.is_empty() {
+            self.present = None;
+        }
+    }
+
+    /// Number of operations that wait.
+    pub fn len(&self) -> usize {
+        self.present.as_ref().map_or(0, |it| it.operations.len())
+    }
+
+    /// Whether no operation waits.
+    pub fn is_empty(&self) -> bool {
+        self.present.is_none()
+    }
+
+    /// Number of operations begun since there was none, for [`Unfinished::have_ended`].
+    pub fn begun(&self) -> u64 {
+        self.present.as_ref().map_or(0, |it| it.begun)
+    }
+
+    /// Whether all operations have ended that were begun when their number was `begun`.
+    pub fn have_ended(&self, begun: u64) -> bool {
+        let present = self.present.as_ref();
+        let first = present.and_then(|it| it.operations.front());
+        first.is_none_or(|it| it.place > begun)
+    }
+}
