@@ -154,6 +154,8 @@ fn an_import_reaches_nodes_in_memory_and_an_etcd_of_the_operator() {
     require_equal(&nodes);
     assert_eq!(status(&nodes[2])["generation"], 2);
     let data = fs::canonicalize(nodes[2].node().join("data")).expect("a link to the data");
-    nodes.iter_mut().for_each(|it| drop(it.stop()));
+    for node in &mut nodes {
+        node.stop();
+    }
     fs::remove_dir_all(data.parent().expect("its folder")).expect("ours");
 }
