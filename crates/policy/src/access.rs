@@ -14,6 +14,16 @@
 //! | `not writable` | everything else | nothing: add, delete, rename, write, manage |
 //!
 //! [`Secrets`] has the secret attributes. `userPassword` is one of them.
+//!
+//! The modules below are the language of access rules, which no operation asks yet:
+//!
+//! - [`rules`] (with [`right`], [`words`], [`hours`]): rules as data; [`mod@parse`] and
+//!   [`mod@print`]: their text; [`error`]: errors in it; [`sets`]: the texts that come with the
+//!   program;
+//! - [`compile`]: rules under a schema; [`objects`]: what rights are rights to; [`facts`]: what
+//!   decisions need to know;
+//! - [`decide`]: single decisions; [`region`]: those of a whole search; [`explain`]: why;
+//! - [`analysis`]: what is suspicious in a set; [`import`]: rules of other servers.
 
 pub mod analysis;
 pub mod compile;

@@ -1,5 +1,6 @@
 //! Decisions: whether one subject has one right to one thing of one entry.
 
+use schema::matching::Family;
 use schema::{Name, Truth};
 
 use crate::access::compile::{Asked, CompiledRule, CompiledTarget, Cover, Holds, Inner, RuleSet};
@@ -135,11 +136,12 @@ impl SubjectRules {
             of_clause || rule.about.tells_values(question.object)
         };
         if let (Object::Attribute(id), Some(value)) = (question.object, question.value) {
-            let rules = &self.inner().rules;
-            let own_matters = self.asker.name(Role::Acting).is_some();
-            if own_matters || rules.iter().any(tells) {
+            let (rules, schema) = (&self.inner().rules, &self.inner().schema);
+            let rule = schema.type_of(id).equality;
+            let named = [Family::DistinguishedName, Family::NameAndUid];
+            let may_be_own = rule.is_some_and(|it| named.contains(&it.family));
+            if may_be_own || rules.iter().any(tells) {
                 let mut octets = Vec::new();
-                let schema = &self.inner().schema;
                 let done = schema.normalise_equality(id, value, &mut octets);
                 normal = done.ok().map(|()| octets);
             }
