@@ -1,5 +1,6 @@
 //! Fuzz bodies: no bytes cause a panic. Each fuzz target is one call.
 
+pub use crate::access::fuzz::access_rules;
 pub use crate::password::fuzz::password;
 
 #[cfg(test)]
@@ -9,6 +10,11 @@ mod damaged;
 #[cfg(test)]
 mod tests {
     use super::damaged::run;
+
+    #[test]
+    fn the_corpus_of_access_rules() {
+        run("access_rules", super::access_rules);
+    }
 
     #[test]
     fn the_corpus_of_passwords() {

@@ -8,6 +8,7 @@
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
 //! - [`guesses`]: limits on wrong passwords;
+//! - [`network`]: networks of addresses;
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
@@ -17,6 +18,7 @@ pub mod access;
 pub mod fuzz;
 pub mod guesses;
 pub mod limits;
+pub mod network;
 pub mod password;
 pub mod password_policy;
 pub mod secrets;
@@ -29,6 +31,7 @@ pub use guesses::{Guesses, Trial};
 pub use limits::{
     LimitRule, LimitSettings, LimitSubject, Limits, SubjectLimits, TimeToLive, Whose,
 };
+pub use network::Network;
 pub use password::{
     Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
 };

@@ -8,7 +8,6 @@
 mod entering;
 mod error;
 mod listen;
-mod network;
 mod origins;
 #[cfg(test)]
 mod page;
@@ -28,8 +27,8 @@ use serde::{Deserialize, Serialize};
 
 pub use error::SettingsError;
 pub use listen::{Listen, Scheme as ListenScheme};
-pub use network::Network;
 pub use origins::{Origin, Origins};
+pub use policy::Network;
 pub use sample::sample;
 pub use section::{Reload, Section, Setting};
 pub use table::{Log, Settings, TABLE};

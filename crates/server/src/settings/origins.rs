@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use directory::Peer;
-
-use super::network::Network;
+use policy::Network;
 
 /// Where clients may come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,0 +1,282 @@
+//! Compiling rules: every name in them is resolved under a schema, once.
+//!
+//! A set of rules means what its schema means: after a change of the schema or of its dictionary of
+//! attributes the rules are compiled again.
+
+mod about;
+mod subject;
+
+use std::fmt;
+use std::sync::Arc;
+
+use schema::{Filter, Name, Schema};
+
+use crate::access::condition::Condition;
+use crate::access::error::{Position, RuleError};
+use crate::access::objects::ObjectSet;
+use crate::access::parse::{RulePlaces, RuleText};
+use crate::access::pattern::NamePattern;
+use crate::access::right::RightSet;
+use crate::access::rules::{About, Clause, Reach, Rule, Target, Then};
+use crate::secrets::Secrets;
+
+pub(super) use about::{Asked, Cover, Holds};
+
+/// Rules with every name resolved. Cloning copies a pointer.
+#[derive(Debug, Clone)]
+pub struct RuleSet {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) schema: Schema,
+    pub(super) rules: Vec<CompiledRule>,
+    /// All objects there are.
+    pub(super) objects: ObjectSet,
+}
+
+/// A rule with every name resolved.
+#[derive(Debug)]
+pub(super) struct CompiledRule {
+    pub(super) targets: Vec<CompiledTarget>,
+    pub(super) filter: Option<Filter>,
+    pub(super) about: Cover,
+    pub(super) clauses: Vec<CompiledClause>,
+    /// The rule as it was given.
+    pub(super) source: Rule,
+}
+
+#[derive(Debug)]
+pub(super) enum CompiledTarget {
+    Everything,
+    Below(Reach, Name),
+    Pattern(NamePattern),
+}
+
+#[derive(Debug)]
+pub(super) struct CompiledClause {
+    pub(super) denies: bool,
+    pub(super) subject: Condition,
+    pub(super) effects: Vec<Effect>,
+    pub(super) then: Then,
+}
+
+/// Rights that a clause gives or takes.
+#[derive(Debug)]
+pub(super) struct Effect {
+    pub(super) rights: RightSet,
+    /// What they are for; `None` for all that the rule is about.
+    pub(super) on: Option<Cover>,
+}
+
+/// A part of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RulePart {
+    /// The line `on`.
+    On,
+    /// The line `for`.
+    For,
+    /// A clause, by its number from 0.
+    Clause(usize),
+}
+
+/// An error in rules whose text was readable: a name that the schema does not know, and the like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompileError {
+    /// Number of the rule, from 0.
+    pub rule: usize,
+    /// Name of the rule.
+    pub name: String,
+    /// The part of the rule.
+    pub part: RulePart,
+    /// The thing, what was expected, and what was given.
+    pub message: String,
+}
+
+impl CompileError {
+    /// Returns the error with its place in the text from which the rules were read.
+    pub fn in_text(&self, text: &RuleText) -> RuleError {
+        let place = |it: &RulePlaces| match self.part {
+            RulePart::On => Some(it.on),
+            RulePart::For => Some(it.about),
+            RulePart::Clause(number) => it.clauses.get(number).copied(),
+        };
+        let position: Option<Position> = text.places.get(self.rule).and_then(place);
+        RuleError {
+            position,
+            message: self.message.clone(),
+        }
+    }
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "access rule {}, ", self.name)?;
+        match self.part {
+            RulePart::On => write!(out, "on: ")?,
+            RulePart::For => write!(out, "for: ")?,
+            RulePart::Clause(number) => write!(out, "clause {}: ", number + 1)?,
+        }
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+impl RuleSet {
+    /// Resolves every name in rules. `secrets` are the secret attribute types of `schema`.
+    ///
+    /// # Errors
+    /// The first part of a rule that means nothing under the schema.
+    pub fn compile(
+        schema: &Schema,
+        secrets: &Secrets,
+        rules: &[Rule],
+    ) -> Result<RuleSet, CompileError> {
+        let compiler = Compiler { schema, secrets };
+        let compiled = rules.iter().enumerate().map(|(number, rule)| {
+            let compiled = compiler.rule(rule);
+            compiled.map_err(|Wrong { part, message }| CompileError {
+                rule: number,
+                name: rule.name.clone(),
+                part,
+                message,
+            })
+        });
+        let inner = Inner {
+            schema: schema.clone(),
+            rules: compiled.collect::<Result<_, CompileError>>()?,
+            objects: about::all_objects(schema),
+        };
+        Ok(RuleSet {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Iterates over the rules as they were given.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
+        self.inner.rules.iter().map(|it| &it.source)
+    }
+}
+
+/// What a rule set is compiled with.
+struct Compiler<'s> {
+    schema: &'s Schema,
+    secrets: &'s Secrets,
+}
+
+/// An error in one rule.
+struct Wrong {
+    part: RulePart,
+    message: String,
+}
+
+impl Compiler<'_> {
+    fn rule(&self, rule: &Rule) -> Result<CompiledRule, Wrong> {
+        let in_part = |part| move |message| Wrong { part, message };
+        let targets = rule.targets.iter().map(|it| self.target(it));
+        let targets = targets.collect::<Result<Vec<CompiledTarget>, String>>();
+        let targets = targets.map_err(in_part(RulePart::On))?;
+        let filter = rule.filter.as_deref();
+        let filter = filter.map(|it| self::filter(self.schema, it));
+        let filter = filter.transpose().map_err(in_part(RulePart::On))?;
+        let about = self.about(&rule.about).map_err(in_part(RulePart::For))?;
+        let stars = targets.iter().map(stars).min().unwrap_or(0);
+        let clauses = rule.clauses.iter().enumerate().map(|(number, clause)| {
+            let compiled = self.clause(clause, stars);
+            compiled.map_err(in_part(RulePart::Clause(number)))
+        });
+        let clauses = clauses.collect::<Result<Vec<CompiledClause>, Wrong>>()?;
+        let uses = matches!(rule.about, About::Uses(_) | About::EveryUse);
+        let partial = |it: &CompiledClause| it.effects.iter().any(|it| it.on.is_some());
+        if let Some(number) = clauses.iter().position(|it| uses && partial(it)) {
+            let message = "expected rights without attributes in a rule about uses".to_owned();
+            return Err(in_part(RulePart::Clause(number))(message));
+        }
+        Ok(CompiledRule {
+            targets,
+            filter,
+            about,
+            clauses,
+            source: rule.clone(),
+        })
+    }
+
+    fn target(&self, target: &Target) -> Result<CompiledTarget, String> {
+        Ok(match target {
+            Target::Everything => CompiledTarget::Everything,
+            Target::Below { reach, dn } => CompiledTarget::Below(*reach, self.name(dn)?),
+            Target::Pattern(text) => {
+                let pattern = NamePattern::compile(self.schema, text)?;
+                if pattern.highest_capture() > 0 {
+                    return Err(format!("expected no \"$\" in a target, got {text:?}"));
+                }
+                CompiledTarget::Pattern(pattern)
+            }
+        })
+    }
+
+    fn clause(&self, clause: &Clause, stars: usize) -> Result<CompiledClause, String> {
+        let effects = clause.rights.iter().map(|it| {
+            let exact = clause.denies || it.only;
+            let on = match it.items.is_empty() {
+                true => None,
+                false => Some(self.items(&it.items)?),
+            };
+            Ok(Effect {
+                rights: if exact {
+                    it.right.exactly()
+                } else {
+                    it.right.with_lower()
+                },
+                on,
+            })
+        });
+        Ok(CompiledClause {
+            denies: clause.denies,
+            subject: self.subject(&clause.subject, stars)?,
+            effects: effects.collect::<Result<_, String>>()?,
+            then: clause.then,
+        })
+    }
+
+    fn name(&self, dn: &str) -> Result<Name, String> {
+        let name = self.schema.resolve_name(dn);
+        name.map_err(|error| format!("expected the name of an entry, got \"{dn}\": {error}"))
+    }
+}
+
+/// Resolves a filter of which every part is defined.
+///
+/// # Errors
+/// What is wrong with the filter.
+pub(super) fn filter(schema: &Schema, text: &str) -> Result<Filter, String> {
+    let wrong =
+        |reason: &str| format!("expected a filter that can be evaluated, got {text}: {reason}");
+    let octets = protocol::parse_filter(text).map_err(|error| wrong(&error.to_string()))?;
+    let mut reader = protocol::ber::Reader::new(&octets);
+    let given = protocol::Filter::decode(&mut reader, protocol::FILTER_DEPTH_MAX);
+    let given = given.map_err(|error| wrong(&error.to_string()))?;
+    let filter = schema.resolve_filter(&given);
+    match undefined(&filter) {
+        Some(reason) => Err(wrong(reason)),
+        None => Ok(filter),
+    }
+}
+
+fn stars(target: &CompiledTarget) -> usize {
+    match target {
+        CompiledTarget::Pattern(pattern) => pattern.stars(),
+        CompiledTarget::Everything | CompiledTarget::Below(..) => 0,
+    }
+}
+
+/// Returns why a part of a filter is undefined. The depth of the filter bounds the recursion.
+fn undefined(filter: &Filter) -> Option<&str> {
+    match filter {
+        Filter::Undefined(reason) => Some(reason),
+        Filter::Not(inner) => undefined(inner),
+        other => other.parts()?.iter().find_map(undefined),
+    }
+}

@@ -1,0 +1,331 @@
+//! Decisions: whether one subject has one right to one thing of one entry.
+
+use schema::matching::Family;
+use schema::{Name, Truth};
+
+use crate::access::compile::{Asked, CompiledRule, CompiledTarget, Cover, Holds, Inner, RuleSet};
+use crate::access::condition::{Condition, reaches};
+use crate::access::facts::{Asker, EntryFacts, Role, SubjectFacts};
+use crate::access::objects::Object;
+use crate::access::pattern::Captures;
+use crate::access::right::{Right, RightSet};
+use crate::access::rules::{Place, Then};
+use crate::access::walk::{Clause, Judged, Span, Step, walk};
+
+/// Minutes in a week: the longest time for which a subject's conditions hold.
+const WEEK_MINUTES: u16 = 7 * 24 * 60;
+
+/// The rules for one subject: what depends on the subject alone has been judged.
+#[derive(Debug, Clone)]
+pub struct SubjectRules {
+    set: RuleSet,
+    pub(super) asker: Asker,
+    /// What is left of the condition of each clause of each rule.
+    conditions: Vec<Vec<Condition>>,
+    steady_minutes: u16,
+}
+
+/// A question about one thing of an entry.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'v> {
+    /// The thing.
+    pub object: Object,
+    /// The value of the attribute; `None` for all values, or when there is none.
+    pub value: Option<&'v [u8]>,
+}
+
+impl Question<'_> {
+    /// Returns a question about a thing with all its values.
+    pub fn about(object: Object) -> Question<'static> {
+        Question {
+            object,
+            value: None,
+        }
+    }
+}
+
+/// A decision, with the place in the rules that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ruling {
+    /// Whether the right is given.
+    pub allowed: bool,
+    /// The clause that gave or took the right, or at which the search for one ended; `None` when no
+    /// rule is about the question.
+    pub place: Option<Place>,
+}
+
+impl RuleSet {
+    /// Judges what depends on the subject alone. The result holds until the identity, a group or
+    /// the subject's entry changes, and for [`SubjectRules::steady_minutes`] at most.
+    pub fn of_subject(&self, asker: Asker, facts: &dyn SubjectFacts) -> SubjectRules {
+        let (mut conditions, mut steady_minutes) = (Vec::new(), WEEK_MINUTES);
+        for rule in &self.inner.rules {
+            let bound = rule.clauses.iter().map(|clause| {
+                if let Some(minute) = asker.minute {
+                    clause.subject.for_each_hours(&mut |hours| {
+                        steady_minutes = steady_minutes.min(hours.steady_for(minute));
+                    });
+                }
+                clause.subject.bind(&asker, facts)
+            });
+            conditions.push(bound.collect());
+        }
+        SubjectRules {
+            set: self.clone(),
+            asker,
+            conditions,
+            steady_minutes,
+        }
+    }
+}
+
+impl SubjectRules {
+    /// The rules.
+    pub fn set(&self) -> &RuleSet {
+        &self.set
+    }
+
+    /// Minutes after the asker's minute for which no `at` in the rules changes its answer.
+    pub fn steady_minutes(&self) -> u16 {
+        self.steady_minutes
+    }
+
+    /// Decides whether the subject has `right` to a thing of an entry, and by which clause.
+    ///
+    /// A right that depends on what is undefined is refused, and so is one to all values of an
+    /// attribute unless every value has it.
+    pub fn decide(&self, entry: &dyn EntryFacts, question: Question<'_>, right: Right) -> Ruling {
+        let mut judged = self.on_entry(entry, question, None);
+        let ruling = judged.ruling(right);
+        let own = matches!(right, Right::AddValue | Right::DeleteValue) && judged.value_is_own();
+        match ruling.allowed || !own {
+            true => ruling,
+            false => match judged.ruling(Right::SelfValue) {
+                by_own_value if by_own_value.allowed => by_own_value,
+                _ => ruling,
+            },
+        }
+    }
+
+    /// Returns all rights to a thing of an entry: those that the rules surely give.
+    pub fn rights(&self, entry: &dyn EntryFacts, question: Question<'_>) -> RightSet {
+        let mut judged = self.on_entry(entry, question, None);
+        walk(&mut judged, &RightSet::ALL).surely
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.set.inner
+    }
+
+    pub(super) fn condition(&self, at: Place) -> &Condition {
+        let clause = at.clause.expect("only clauses have conditions");
+        &self.conditions[at.rule][clause]
+    }
+
+    /// Returns the rules judged on an entry; the walk notes its steps if there is room for them.
+    pub(super) fn on_entry<'a>(
+        &'a self,
+        entry: &'a dyn EntryFacts,
+        question: Question<'a>,
+        steps: Option<Vec<Step>>,
+    ) -> OnEntry<'a> {
+        let mut normal = None;
+        let tells = |rule: &CompiledRule| {
+            let mut covers = rule.clauses.iter().flat_map(|it| &it.effects);
+            let of_clause = covers.any(|it| tells(it.on.as_ref(), question.object));
+            of_clause || rule.about.tells_values(question.object)
+        };
+        if let (Object::Attribute(id), Some(value)) = (question.object, question.value) {
+            let (rules, schema) = (&self.inner().rules, &self.inner().schema);
+            let rule = schema.type_of(id).equality;
+            let named = [Family::DistinguishedName, Family::NameAndUid];
+            let may_be_own = rule.is_some_and(|it| named.contains(&it.family));
+            if may_be_own || rules.iter().any(tells) {
+                let mut octets = Vec::new();
+                let done = schema.normalise_equality(id, value, &mut octets);
+                normal = done.ok().map(|()| octets);
+            }
+        }
+        OnEntry {
+            rules: self,
+            entry,
+            question,
+            normal,
+            captures: None,
+            forced: None,
+            cause: Cause::default(),
+            steps,
+        }
+    }
+}
+
+fn tells(cover: Option<&Cover>, object: Object) -> bool {
+    cover.is_some_and(|it| it.tells_values(object))
+}
+
+/// Rules judged on one entry, for one question.
+pub(super) struct OnEntry<'a> {
+    rules: &'a SubjectRules,
+    entry: &'a dyn EntryFacts,
+    question: Question<'a>,
+    /// Normal form of the question's value.
+    normal: Option<Vec<u8>>,
+    /// What the stars of the rule's target stand for.
+    captures: Option<Captures>,
+    /// A clause whose subject is taken to match, or not to.
+    pub(super) forced: Option<(Place, Truth)>,
+    cause: Cause,
+    /// The steps of the walk, if they are wanted.
+    pub(super) steps: Option<Vec<Step>>,
+}
+
+/// The places that made a decision.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cause {
+    granted: Option<Place>,
+    denied: Option<Place>,
+    stays_denied: Option<Place>,
+    /// The first refusal, else the first end.
+    ended: Option<Ruling>,
+}
+
+impl OnEntry<'_> {
+    /// Decides about one right.
+    pub(super) fn ruling(&mut self, right: Right) -> Ruling {
+        self.cause = Cause::default();
+        let given = walk(self, &RightSet::of(&[right]));
+        let allowed = !given.surely.is_empty();
+        Ruling {
+            allowed,
+            place: self.cause.ended.and_then(|it| it.place),
+        }
+    }
+
+    /// What the stars of the target judged last stand for.
+    pub(super) fn captures(&self) -> Option<&Captures> {
+        self.captures.as_ref()
+    }
+
+    fn value_is_own(&self) -> bool {
+        let own = self.rules.asker.name(Role::Acting).map(Name::bytes);
+        own.is_some() && self.normal.as_deref() == own
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        match self.question.value {
+            None => Asked::Any,
+            Some(_) => Asked::One {
+                normal: self.normal.as_deref(),
+                own: self.rules.asker.name(Role::Acting).map(Name::bytes),
+            },
+        }
+    }
+
+    fn compiled(&self, rule: usize) -> &CompiledRule {
+        &self.rules.inner().rules[rule]
+    }
+
+    /// Returns the rights if the question's object is among those of a cover.
+    fn held(&self, cover: &Cover, rights: RightSet) -> Span<RightSet> {
+        match cover.holds(self.question.object, self.asked()) {
+            Holds::No => Span::default(),
+            Holds::Surely => Span::of(rights),
+            Holds::Perhaps => Span {
+                surely: RightSet::NONE,
+                perhaps: rights,
+            },
+        }
+    }
+}
+
+impl Judged<RightSet> for OnEntry<'_> {
+    fn rules(&self) -> usize {
+        self.rules.inner().rules.len()
+    }
+
+    fn about(&self, rule: usize) -> Span<RightSet> {
+        self.held(&self.compiled(rule).about, RightSet::ALL)
+    }
+
+    fn target(&mut self, rule: usize) -> Truth {
+        let rule = &self.rules.inner().rules[rule];
+        self.captures = None;
+        let name = self.entry.name();
+        let matches = rule.targets.iter().any(|target| match target {
+            CompiledTarget::Everything => true,
+            CompiledTarget::Below(reach, base) => reaches(*reach, base, name),
+            CompiledTarget::Pattern(pattern) => {
+                self.captures = pattern.captures(name, &[]);
+                self.captures.is_some()
+            }
+        });
+        match (&rule.filter, matches) {
+            (Some(filter), true) => self.entry.matches(filter),
+            _ => matches.into(),
+        }
+    }
+
+    fn clauses(&self, rule: usize) -> usize {
+        self.compiled(rule).clauses.len()
+    }
+
+    fn clause(&self, at: Place) -> Clause<RightSet> {
+        let compiled = self.compiled(at.rule);
+        let clause = &compiled.clauses[at.clause.expect("a clause")];
+        let mut effect = Span::default();
+        for it in &clause.effects {
+            effect.join(&match &it.on {
+                None => Span::of(it.rights),
+                Some(cover) => self.held(cover, it.rights),
+            });
+        }
+        Clause {
+            denies: clause.denies,
+            then: clause.then,
+            effect,
+        }
+    }
+
+    fn subject(&mut self, at: Place) -> Truth {
+        if let Some((forced, truth)) = self.forced
+            && forced == at
+        {
+            return truth;
+        }
+        let condition = self.rules.condition(at);
+        condition.judge(&self.rules.asker, self.entry, self.captures.as_ref())
+    }
+
+    fn note(&mut self, step: Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step);
+        }
+        let cause = &mut self.cause;
+        match step {
+            Step::Effect { at, denies, then } => match (denies, then) {
+                (true, Then::Gather) => cause.stays_denied = cause.stays_denied.or(Some(at)),
+                (true, _) => cause.denied = Some(at),
+                (false, _) => {
+                    cause.granted = Some(at);
+                    cause.denied = None;
+                }
+            },
+            Step::End { at, allowed } => {
+                let place = match allowed {
+                    true => cause.granted.or(at),
+                    false => cause.stays_denied.or(cause.denied).or(at),
+                };
+                let first = cause.ended.is_none_or(|it| it.allowed && !allowed);
+                if first {
+                    cause.ended = Some(Ruling { allowed, place });
+                }
+            }
+            Step::NotAbout(_) | Step::Target(..) | Step::Subject(..) => (),
+        }
+    }
+}
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,99 @@
+//! The facts that decisions are made from: who asks, and what is asked of entries when it matters.
+
+use std::net::IpAddr;
+
+use schema::{Filter, Name, Truth, TypeId};
+
+use crate::access::hours::WeekMinute;
+use crate::access::words::Ways;
+
+/// An identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// Nobody has authenticated.
+    Anonymous,
+    /// The entry with this name.
+    Entry(Name),
+    /// The server's administrator, by this name.
+    Administrator(Name),
+}
+
+impl Identity {
+    /// The name; `None` when anonymous.
+    pub fn name(&self) -> Option<&Name> {
+        match self {
+            Identity::Anonymous => None,
+            Identity::Entry(name) | Identity::Administrator(name) => Some(name),
+        }
+    }
+}
+
+/// Who asks, from where and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asker {
+    /// The identity under which the operation is done.
+    pub acting: Identity,
+    /// The identity that authenticated; the same as `acting` unless the operation is proxied.
+    pub real: Identity,
+    /// Address of the client; `None` for a Unix socket.
+    pub address: Option<IpAddr>,
+    /// Transport and ways of authentication.
+    pub ways: Ways,
+    /// The present minute of the week; `None` if it is unknown.
+    pub minute: Option<WeekMinute>,
+}
+
+/// Which identity of an [`Asker`] a condition is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Acting,
+    Real,
+}
+
+impl Asker {
+    pub(super) fn identity(&self, role: Role) -> &Identity {
+        match role {
+            Role::Acting => &self.acting,
+            Role::Real => &self.real,
+        }
+    }
+
+    /// Returns the name of an identity; `None` when it is anonymous.
+    pub(super) fn name(&self, role: Role) -> Option<&Name> {
+        self.identity(role).name()
+    }
+}
+
+/// A group whose members a rule means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Name of the group's entry.
+    pub name: Name,
+    /// The attribute with the members; `None` for every kind of group: static, nested, dynamic.
+    pub by: Option<TypeId>,
+}
+
+/// Facts about the entries of subjects and groups.
+pub trait SubjectFacts {
+    /// Returns whether the entry of a subject matches a filter; undefined if it cannot be read.
+    fn matches(&self, subject: &Name, filter: &Filter) -> Truth;
+
+    /// Returns whether a subject is a member of a group; undefined if the group cannot be read.
+    fn is_member(&self, subject: &Name, group: &Group) -> Truth;
+}
+
+/// Facts about the entry that a decision is about.
+pub trait EntryFacts {
+    /// The resolved name of the entry.
+    fn name(&self) -> &Name;
+
+    /// Returns whether the entry matches a filter.
+    fn matches(&self, filter: &Filter) -> Truth;
+
+    /// Returns whether an attribute of the entry, or a subtype of it, has the name of a subject as
+    /// a value.
+    fn names(&self, attribute: TypeId, subject: &Name) -> Truth;
+
+    /// Returns the same for the superior of the entry.
+    fn superior_names(&self, attribute: TypeId, subject: &Name) -> Truth;
+}

@@ -1,0 +1,84 @@
+//! Which names match which patterns, and what the stars stand for.
+
+use super::*;
+
+/// Returns the captures as text, with spaces between them.
+fn captures(pattern: &str, dn: &str) -> Option<String> {
+    let schema = Schema::standard();
+    let pattern = NamePattern::compile(&schema, pattern).unwrap();
+    let name = schema.resolve_name(dn).unwrap();
+    let captures = pattern.captures(&name, &[b"ada".to_vec()])?;
+    if pattern.highest_capture() == 0 {
+        assert!(pattern.may_match_within(&name), "{dn}");
+        let parent = name.parent().unwrap_or_default();
+        assert!(pattern.may_match_within(&parent), "{dn}");
+    }
+    let texts = captures
+        .into_iter()
+        .map(|it| String::from_utf8(it).unwrap());
+    Some(texts.collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn stars_stand_for_text_within_a_value() {
+    let found = |pattern, dn, text: &str| assert_eq!(captures(pattern, dn).as_deref(), Some(text));
+    found(
+        "uid=*,ou=*,dc=example",
+        "UID=Ada, OU=People, DC=Example",
+        "ada people",
+    );
+    found("userid=a*a,dc=example", "uid=ADA,dc=example", "d");
+    found("cn=*-*-x,dc=a", "cn=1-2-3-X,dc=a", "1 2-3");
+    found("**,dc=example", "uid=ada,ou=people,dc=example", "");
+    found("**,uid=*,dc=a", "uid=b,dc=a", "b");
+    found("**", "dc=a", "");
+    found("", "", "");
+    found("uid=$1,dc=a", "uid=Ada,dc=a", "");
+    found("uid=x$1*,dc=a", "uid=xada2,dc=a", "2");
+    found("cn=\\2a*,dc=a", "cn=*b,dc=a", "b");
+    found(
+        "cn=a\\,*+x,dc=a".replace("+x", "").as_str(),
+        "cn=a\\,b,dc=a",
+        "b",
+    );
+}
+
+#[test]
+fn other_names_do_not_match() {
+    for (pattern, dn) in [
+        ("uid=*,dc=a", "uid=x,ou=y,dc=a"),
+        ("uid=*,dc=a", "cn=x,dc=a"),
+        ("uid=*,dc=a", "dc=a"),
+        ("uid=*,dc=a", "uid=x+cn=y,dc=a"),
+        ("uid=a*a,dc=a", "uid=a,dc=a"),
+        ("uid=$2,dc=a", "uid=ada,dc=a"),
+        ("**,dc=b", "dc=a"),
+    ] {
+        assert_eq!(captures(pattern, dn), None, "{pattern} {dn}");
+    }
+    let schema = Schema::standard();
+    let within = |pattern, base| {
+        let pattern = NamePattern::compile(&schema, pattern).unwrap();
+        pattern.may_match_within(&schema.resolve_name(base).unwrap())
+    };
+    assert!(within("uid=*,dc=a", "") && within("uid=*,dc=a", "dc=a"));
+    assert!(!within("uid=*,dc=a", "dc=b") && !within("uid=*,dc=a", "cn=x,uid=y,dc=a"));
+    assert!(within("**,dc=a", "cn=x,uid=y,dc=a") && !within("**,dc=a", "dc=b"));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let schema = Schema::standard();
+    for text in [
+        "nope=*",
+        "uid",
+        "uid=*+cn=*",
+        "cn=a *",
+        "uid=$0",
+        "**dc=a",
+        "createTimestamp=2*",
+        "cn=,dc",
+    ] {
+        assert!(NamePattern::compile(&schema, text).is_err(), "{text}");
+    }
+}
