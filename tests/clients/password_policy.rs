@@ -71,7 +71,8 @@ fn many_guesses_at_once_are_not_more_guesses() {
     set(&subject, ADA, "right");
     let address = subject.address();
     let guess = move |number| kit::Client::connect(address).bind(ADA, &format!("wrong{number}"));
-    let guesses = (0..12).map(|number| std::thread::spawn(move || guess(number)));
+    // Fewer than one address may try at once.
+    let guesses = (0..8).map(|number| std::thread::spawn(move || guess(number)));
     for guess in guesses.collect::<Vec<_>>() {
         let outcome = guess.join().expect("a bind is answered");
         outcome.expect(ResultCode::INVALID_CREDENTIALS);

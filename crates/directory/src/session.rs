@@ -33,8 +33,9 @@ pub struct Session {
     pub(crate) held: Seldom<VecDeque<HeldWrite>>,
     /// Transactions that were started and not ended.
     pub(crate) transactions: Seldom<Transactions>,
-    /// Number of transaction updates whose old password is being checked.
-    pub(crate) checking: u32,
+    /// Number of transaction updates whose old password is being checked: no more than checks may
+    /// wait.
+    pub(crate) checking: u16,
     /// The bulk update stream that was started and not ended.
     pub(crate) bulk_update: Option<Box<BulkStream>>,
     /// The account of the subject; `None` if it has none.
@@ -156,6 +157,11 @@ impl Session {
             },
             _ => false,
         }
+    }
+
+    /// Sets whether the administrator may bind on this connection, by where its client is.
+    pub fn admit_administrator(&mut self, admits: impl Fn(&Peer) -> bool) {
+        self.peer.bars_administrator = !admits(&self.peer);
     }
 
     /// Marks the connection as protected, after StartTLS. Ends its transactions: each belongs to

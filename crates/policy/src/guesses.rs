@@ -3,7 +3,7 @@
 //! Each wrong password is counted three times: for its account from its address, for its account
 //! from anywhere, and for its address on any account. Whoever has too many waits; nothing is
 //! verified meanwhile. An account from an address on which its password was right lately is judged
-//! by its own wrong passwords there alone, so guessing elsewhere keeps no user out.
+//! by its own wrong passwords there alone, until it has too many.
 //!
 //! A count is a time: that until which wrong passwords of the past are not yet forgotten (the
 //! generic cell rate algorithm). A wrong password moves it on by a fixed step.
@@ -23,6 +23,9 @@ use std::time::Duration;
 const STEP_MS: u64 = 6_000;
 /// Factor by which an account and an address have more wrong passwords than both together.
 const WIDER: u64 = 10;
+/// Wrong passwords beyond a limit that are waited for in full: of checks that were under way side by
+/// side when the limit was reached.
+const DEBT_MAX: u64 = 4_096;
 /// Number of locked parts, so that serving threads do not wait for each other.
 const SHARDS: usize = 16;
 /// Counts in one part beyond which those that are over are removed.
@@ -40,11 +43,11 @@ pub struct Trial {
     known: Known,
 }
 
-/// Whether the last password of an account from an address was right.
+/// Whether a password of an account from an address was right lately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     No,
-    /// It was, and the pair is soon forgotten.
+    /// One was, and the pair is soon forgotten.
     Older,
     Lately,
 }
@@ -97,6 +100,13 @@ struct Limit {
     step_ms: u64,
 }
 
+impl Trial {
+    /// The keyed hash of account and address together.
+    pub fn pair(&self) -> u64 {
+        self.both
+    }
+}
+
 impl Guesses {
     /// Counts that allow `max` wrong passwords at once on an account from an address, and one more
     /// every six seconds; ten times as many at once on an account from all addresses, and from an
@@ -122,8 +132,16 @@ impl Guesses {
         now_ms: u64,
     ) -> Result<Trial, Duration> {
         let mut trial = self.keys_of(account, address);
+        self.again(&mut trial, now_ms).map(|()| trial)
+    }
+
+    /// Asks once more for a trial that took some time, before its password is verified.
+    ///
+    /// # Errors
+    /// As for [`Guesses::trial`].
+    pub fn again(&self, trial: &mut Trial, now_ms: u64) -> Result<(), Duration> {
         if self.max == 0 {
-            return Ok(trial);
+            return Ok(());
         }
         let mut wait_ms = {
             let shard = self.shard(trial.both);
@@ -137,7 +155,7 @@ impl Guesses {
             }
         }
         match wait_ms {
-            0 => Ok(trial),
+            0 => Ok(()),
             wait_ms => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 Err(Duration::from_millis(wait_ms))
@@ -166,12 +184,16 @@ impl Guesses {
             return;
         }
         self.count(trial.both, self.both(), now_ms);
-        if trial.known != Known::No {
-            return;
-        }
-        self.count(trial.account, self.account(), now_ms);
         if let Some(address) = trial.address {
             self.count(address, self.address(), now_ms);
+        }
+        if trial.known == Known::No {
+            self.count(trial.account, self.account(), now_ms);
+            return;
+        }
+        let mut shard = self.shard(trial.both);
+        if shard.wait_ms(trial.both, self.both(), now_ms) > 0 {
+            shard.forget(trial.both);
         }
     }
 
@@ -181,8 +203,8 @@ impl Guesses {
         if self.max == 0 || trial.known == Known::Lately {
             return;
         }
-        self.shard(trial.both).remember(trial.both);
-        if let Some(address) = trial.address {
+        let is_new = self.shard(trial.both).remember(trial.both);
+        if let Some(address) = trial.address.filter(|_| is_new) {
             let step_ms = self.address().step_ms;
             let mut shard = self.shard(address);
             if let Some(until_ms) = shard.until_ms.get_mut(&address) {
@@ -230,7 +252,7 @@ impl Guesses {
                 shard.until_ms.clear();
             }
         }
-        let most_ms = now_ms + limit.max * limit.step_ms;
+        let most_ms = now_ms + (limit.max + DEBT_MAX) * limit.step_ms;
         let until_ms = shard.until_ms.entry(key).or_default();
         *until_ms = ((*until_ms).max(now_ms) + limit.step_ms).min(most_ms);
     }
@@ -260,17 +282,24 @@ impl Shard {
             return 0;
         };
         let full_ms = limit.max * limit.step_ms;
-        // A clock that was put back makes nobody wait longer than a full count.
-        let left_ms = until_ms.saturating_sub(now_ms).min(full_ms);
+        // A clock that was put back makes nobody wait longer than the largest debt.
+        let most_ms = full_ms + DEBT_MAX * limit.step_ms;
+        let left_ms = until_ms.saturating_sub(now_ms).min(most_ms);
         (left_ms + limit.step_ms).saturating_sub(full_ms)
     }
 
-    fn remember(&mut self, pair: u64) {
+    /// Records that a pair is known. Returns whether it was not.
+    fn remember(&mut self, pair: u64) -> bool {
         if self.known.len() >= KNOWN_MAX {
             self.older = std::mem::take(&mut self.known);
         }
+        let was_older = self.older.remove(&pair);
+        self.known.insert(pair) && !was_older
+    }
+
+    fn forget(&mut self, pair: u64) {
+        self.known.remove(&pair);
         self.older.remove(&pair);
-        self.known.insert(pair);
     }
 }
 
@@ -338,8 +367,9 @@ mod tests {
         assert_eq!(tried, 30);
         // The user comes in from the usual address, and from no new one.
         assert!(world.is_admitted("ada", HERE, 0) && !world.is_admitted("ada", "192.0.2.9", 0));
-        // A wrong password there counts for the pair alone.
+        // Too many wrong passwords there, and the account is known there no longer.
         assert_eq!(world.guess("ada", HERE, 0).0, 3);
+        assert!(!world.is_admitted("ada", HERE, 3 * STEP_MS));
     }
 
     #[test]
@@ -370,8 +400,21 @@ mod tests {
     fn clocks_may_be_put_back_and_sockets_have_no_address() {
         let world = World::new(2);
         assert_eq!(world.guess("ada", "", 1_000_000_000).0, 2);
-        assert_eq!(world.guess("ada", "", 0), (0, STEP_MS));
+        assert_eq!(world.guess("ada", "", 0), (0, (DEBT_MAX + 1) * STEP_MS));
         assert!(world.is_admitted("bob", "", 0));
+    }
+
+    #[test]
+    fn checks_side_by_side_are_paid_back() {
+        let world = World::new(2);
+        let trials: Vec<Trial> = (0..50)
+            .map(|_| world.trial("ada", HERE, 0).unwrap())
+            .collect();
+        trials.iter().for_each(|it| world.0.failed(it, 0));
+        assert!(!world.is_admitted("ada", HERE, 48 * STEP_MS));
+        assert!(world.is_admitted("ada", HERE, 49 * STEP_MS));
+        let mut late = trials[0];
+        assert!(world.0.again(&mut late, 0).is_err());
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::bundle::Bundle;
 use crate::followers::Followers;
 use crate::settings::Origins;
 use held_reads::HeldReads;
+use stall::Stall;
 use turn::Turn;
 use unfinished::Unfinished;
 
@@ -32,6 +33,7 @@ mod execution;
 mod held_reads;
 mod look_ahead;
 mod refusal;
+mod stall;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -88,8 +90,7 @@ pub struct Connection {
     unfinished: Unfinished,
     held_reads: HeldReads,
     state: State,
-    /// Whether the next message must wait until no operation is unfinished.
-    stalled: bool,
+    stall: Stall,
     /// Whether `input` may begin with a whole message.
     more: bool,
     /// Whether the socket is on this machine or TLS is established.
@@ -112,7 +113,7 @@ impl Connection {
             unfinished: Unfinished::default(),
             held_reads: HeldReads::default(),
             state: State::Open,
-            stalled: false,
+            stall: Stall::None,
             more: false,
             confidential,
             heard: 0,
@@ -147,10 +148,11 @@ impl Connection {
             let rest = &bytes[taken..];
             match frame(rest, self.message_bytes_max(rules)) {
                 Ok(None) => break,
-                Ok(Some(length)) => match self.execute(worker, rules, &rest[..length], out) {
-                    true => taken += length,
-                    false => self.stalled = true,
-                },
+                Ok(Some(length)) => {
+                    if self.execute(worker, rules, &rest[..length], out) {
+                        taken += length;
+                    }
+                }
                 Err(error) => {
                     self.disconnect(ResultCode::PROTOCOL_ERROR, &error.to_string(), out);
                 }
@@ -188,7 +190,7 @@ impl Connection {
             let flow = worker.resume(&mut self.session, cursor, out);
             self.follow(id, flow);
         }
-        if self.is_inside_message() {
+        if self.is_inside_message() || self.state == State::Closed {
             return;
         }
         self.held_reads.append_aside(out);
@@ -205,6 +207,10 @@ impl Connection {
         if let Some(id) = completion.news() {
             self.followers.news(id);
             return;
+        }
+        if self.state == State::Closed {
+            // It may have been closed inside a message, which nothing may follow.
+            return worker.lost(&completion);
         }
         let id = completion.message_id();
         let out = if self.followers.is_inside() {
@@ -223,7 +229,7 @@ impl Connection {
         // extended operation.
         self.follow(id, flow);
         if self.unfinished.is_empty() {
-            self.stalled = false;
+            self.stall = self.stall.over();
         }
     }
 
@@ -248,8 +254,8 @@ impl Connection {
             self.state = State::Ending;
             self.followers.end();
             self.input = Vec::new();
-            self.held_reads.clear();
-            self.stalled = false;
+            self.held_reads.end();
+            self.stall = Stall::None;
             self.more = false;
         }
     }
@@ -311,21 +317,26 @@ impl Connection {
     /// Whether the next request of the input can be executed.
     fn is_free(&self) -> bool {
         self.parked.is_none()
-            && !self.stalled
+            && !self.stall.holds()
             && !self.followers.is_inside()
-            && !self.held_reads.are_ready(&self.unfinished)
+            && !self.reads_are_ready()
     }
 
     /// Whether there are requests that need wait for no other operation.
     fn has_requests(&self) -> bool {
-        (self.more && !self.stalled) || self.held_reads.are_ready(&self.unfinished)
+        (self.more && !self.stall.holds()) || self.reads_are_ready()
+    }
+
+    /// Whether a held read can be executed.
+    fn reads_are_ready(&self) -> bool {
+        !self.stall.is_of_input() && self.held_reads.are_ready(&self.unfinished)
     }
 
     /// Whether more bytes should be read, given whether all output has been sent.
     pub fn wants_input(&self, drained: bool) -> bool {
         match (self.state, &self.parked) {
             (State::Open, Some(_)) => self.input.len() < LOOK_AHEAD_BYTES_MAX,
-            (State::Open, None) => drained && !self.stalled && !self.more,
+            (State::Open, None) => drained && !self.stall.holds() && !self.more,
             (State::Ending | State::StartTls | State::Closed, _) => false,
         }
     }

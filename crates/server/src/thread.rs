@@ -213,11 +213,11 @@ impl Thread {
             Ok(Err(error)) => return ticket.refuse(&error, peer.address),
             Err(_) => return ticket.refuse(&"no PROXY header came in time", peer.address),
         };
-        // Without a source address the proxy is the client.
-        if let Some(source) = source {
-            let address = source.ip().to_canonical();
-            // The client is on this machine only if the proxy is, too.
-            peer.local &= address.is_loopback();
+        // Without a source address it is not known where the client is.
+        let address = source.map(|it| it.ip().to_canonical());
+        // The client is on this machine only if the proxy is, too.
+        peer.local &= address.is_some_and(|it| it.is_loopback());
+        if let Some(address) = address {
             peer.address = Some(address);
             if let Err(refused) = ticket.count_from(address) {
                 ticket.refuse(&refused, peer.address);
@@ -252,7 +252,6 @@ impl Thread {
             peer.local &= rules.trust_local || peer.address.is_none();
             let confidential = peer.secure || peer.local;
             peer.exposed = !confidential && !rules.allow_cleartext_binds;
-            peer.bars_administrator = !rules.administrator_from.admit(&peer);
             confidential
         };
         let session = self.desk.borrow_mut().worker.open_session(id, peer);

@@ -21,6 +21,9 @@ const BUSY_PERCENT: u64 = 60;
 const CALM_PERCENT: u64 = 55;
 /// Time after which the next node makes room in a full etcd.
 const FULL_TURN: Duration = Duration::from_secs(20);
+/// Time for which etcd is full before its members give back free room whatever their size. They
+/// count room that trimming has made free only after a further write, and a full one takes none.
+const FULL_WAIT: Duration = Duration::from_secs(5);
 /// Distance from the clocks of the other nodes at which a node takes no writes.
 const CLOCK_OFFSET_MAX: Duration = Duration::from_secs(5);
 
@@ -39,6 +42,8 @@ struct Done {
     trim: Instant,
     /// Since when etcd is known to be full; `None` while it is not.
     full: Option<Instant>,
+    /// When its members last gave back room.
+    room: Option<Instant>,
 }
 
 /// Does the duties until the log ends.
@@ -50,6 +55,7 @@ pub(super) async fn run(shared: &Shared) {
         size: None,
         trim: Instant::now(),
         full: None,
+        room: None,
     };
     let every = shared.settings.trimming.every.min(report_pause(shared));
     loop {
@@ -219,7 +225,10 @@ async fn size(shared: &Shared, connected: &Connected, done: &mut Done) -> Result
     );
     shared.set(Reason::Busy, Some(text));
     let since = *done.full.get_or_insert_with(Instant::now);
-    if percent(database) < CALM_PERCENT && since.elapsed() >= FULL_TURN * rank(shared) {
+    let is_overdue = since.elapsed() >= FULL_WAIT && is_due(done.room, FULL_TURN);
+    let has_room = percent(database) < CALM_PERCENT;
+    if (has_room || is_overdue) && since.elapsed() >= FULL_TURN * rank(shared) {
+        done.room = Some(Instant::now());
         room::make(shared).await?;
     }
     Ok(())

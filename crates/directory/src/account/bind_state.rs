@@ -51,19 +51,36 @@ impl<'d> BindState<'d> {
             .or_else(throttled)
     }
 
-    /// Counts a password as right or wrong.
+    /// Asks once more for a trial that took some time, before its password is verified.
+    ///
+    /// # Errors
+    /// As for [`BindState::trial`].
+    pub fn again(&self, trial: &mut Trial) -> Result<(), Stop> {
+        let asked = self.guesses.again(trial, self.now_us / 1_000);
+        asked.or_else(throttled)
+    }
+
+    /// Counts a right password.
     #[inline]
-    pub fn settle(&self, trial: &Trial, right: bool) {
+    pub fn was_right(&self, trial: &Trial) {
+        self.guesses.succeeded(trial, self.now_us / 1_000);
+    }
+
+    /// Counts a wrong password. One that was counted within a day is not counted again: programs
+    /// that have an old password try it again and again.
+    #[cold]
+    pub fn was_wrong(&self, trial: &Trial, given: &[u8]) {
         let now_ms = self.now_us / 1_000;
-        match right {
-            true => self.guesses.succeeded(trial, now_ms),
-            false => self.guesses.failed(trial, now_ms),
+        let tag = self.wrong.tag(trial.pair(), b"counted", given);
+        if !self.wrong.contains(tag, now_ms) {
+            self.wrong.insert(tag, now_ms);
+            self.guesses.failed(trial, now_ms);
         }
     }
 }
 
 #[cold]
-fn throttled(wait: Duration) -> Result<Trial, Stop> {
+fn throttled<T>(wait: Duration) -> Result<T, Stop> {
     let seconds = wait.as_millis().div_ceil(1_000);
     Stop::refuse(
         ResultCode::BUSY,

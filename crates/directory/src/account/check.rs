@@ -40,6 +40,8 @@ pub(crate) struct BindCheck {
     /// Keyed hash by which the policy recognises a repeated guess.
     pub guess: Tag,
     pub trial: Trial,
+    /// The password, or the proof of one, by which a repeated guess is counted once.
+    pub proof: Vec<u8>,
 }
 
 /// State of a Password Modify during its slow check.

@@ -185,8 +185,19 @@ pub(super) fn simple(
     }
     let resolved = super::resolve_name(&context.catalog.schema, name)?;
     let trial = bind_state.trial(resolved.bytes())?;
-    let Some(candidate) = candidate(context, peer, resolved)? else {
-        bind_state.settle(&trial, false);
+    with_password(context, bind_state, resolved, given, trial)
+}
+
+/// Tries the password of an account.
+pub(super) fn with_password(
+    context: &Context<'_>,
+    bind_state: &BindState<'_>,
+    name: Name,
+    given: &Given<'_>,
+    trial: Trial,
+) -> Result<Outcome, Stop> {
+    let Some(candidate) = candidate(context, bind_state.peer, name)? else {
+        bind_state.was_wrong(&trial, given.password);
         return Ok(refused(bind_state, given.password, Verdict::plain(None)));
     };
     if let Some(case) = Case::of(context, bind_state, candidate.entry)? {
@@ -200,12 +211,12 @@ pub(super) fn simple(
     Ok(
         match try_values(bind_state, entry, &stored, given.password) {
             Tried::Right => {
-                bind_state.settle(&trial, true);
+                bind_state.was_right(&trial);
                 let bound = Bound::by_password(context, entry, &stored);
                 Outcome::Accepted(Box::new(subject), Some(bound))
             }
             Tried::Wrong | Tried::Nothing => {
-                bind_state.settle(&trial, false);
+                bind_state.was_wrong(&trial, given.password);
                 refused(bind_state, given.password, Verdict::plain(None))
             }
             Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given, trial),
@@ -228,24 +239,30 @@ fn policed(
     } = candidate;
     let bind_state = case.bind_state;
     let guess = bind_state.guess(entry, given.password);
+    // A locked account's password is not verified.
     let tried = match case.is_locked() {
-        // The password is not verified, so nothing is learnt by guessing.
         true => Tried::Wrong,
-        false => {
-            let tried = try_values(bind_state, entry, &stored, given.password);
-            if !matches!(tried, Tried::Slow(_)) {
-                bind_state.settle(&trial, matches!(tried, Tried::Right));
-            }
-            tried
-        }
+        false => try_values(bind_state, entry, &stored, given.password),
     };
     let mut judge = |subject: Subject, matched| {
         judged(&mut case, Box::new(subject), guess, matched, given.asked)
     };
     match tried {
-        Tried::Right => Outcome::Judged(Box::new(judge(subject, true))),
-        Tried::Wrong => refused(bind_state, given.password, judge(subject, false)),
-        Tried::Nothing => refused(bind_state, given.password, Verdict::plain(None)),
+        Tried::Right => {
+            let verdict = judge(subject, true);
+            if verdict.subject.is_some() {
+                bind_state.was_right(&trial);
+            }
+            Outcome::Judged(Box::new(verdict))
+        }
+        Tried::Wrong => {
+            bind_state.was_wrong(&trial, given.password);
+            refused(bind_state, given.password, judge(subject, false))
+        }
+        Tried::Nothing => {
+            bind_state.was_wrong(&trial, given.password);
+            refused(bind_state, given.password, Verdict::plain(None))
+        }
         Tried::Slow(stored) => slow_check(bind_state, entry, subject, stored, given, trial),
     }
 }
@@ -356,12 +373,13 @@ fn slow_check(
             asked: given.asked,
             guess: bind_state.guess(entry, given.password),
             trial,
+            proof: given.password.to_vec(),
         })),
     })
 }
 
 /// Decides a bind after its slow check, by the present state: other binds may have failed in
-/// between. Counts the password as right or wrong.
+/// between.
 pub(crate) fn checked(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
@@ -369,12 +387,17 @@ pub(crate) fn checked(
     check: BindCheck,
     matched: bool,
 ) -> Result<Verdict, Stop> {
-    bind_state.settle(&check.trial, matched);
     let (subject, asked) = (check.subject, check.asked);
-    match Case::of(context, bind_state, id)? {
-        Some(mut case) => Ok(judged(&mut case, subject, check.guess, matched, asked)),
-        None => Ok(Verdict::plain(matched.then_some(subject))),
+    let verdict = match Case::of(context, bind_state, id)? {
+        Some(mut case) => judged(&mut case, subject, check.guess, matched, asked),
+        None => Verdict::plain(matched.then_some(subject)),
+    };
+    if verdict.subject.is_some() {
+        bind_state.was_right(&check.trial);
+    } else if !matched {
+        bind_state.was_wrong(&check.trial, &check.proof);
     }
+    Ok(verdict)
 }
 
 /// Whether the subject may still bind with the stored value that a slow check found right: the

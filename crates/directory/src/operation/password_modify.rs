@@ -85,7 +85,7 @@ pub(crate) fn begin(
                 purpose: CheckPurpose::Change(change),
             };
             call.hash(session, id, Work::Verify(job))?;
-            session.checking += u32::from(identifier.is_some());
+            session.checking += u16::from(identifier.is_some());
         }
     }
     Ok(Flow::Waiting)

@@ -154,11 +154,13 @@ fn plain(
     if password.is_empty() {
         return bind::invalid_credentials();
     }
+    // Counted by what the client has said, so that it is not told which account that is.
+    let spelling = scram::one_spelling(context, decoded.authentication);
+    let trial = bind_state.trial(&spelling)?;
     let name = match named(context, decoded.authentication)? {
         Some(name) if acts_as_itself(context, &name, decoded.authorization)? => name,
         _ => {
-            let trial = bind_state.trial(decoded.authentication.as_bytes())?;
-            bind_state.settle(&trial, false);
+            bind_state.was_wrong(&trial, password);
             return Ok(bind::refused(bind_state, password, Verdict::plain(None)));
         }
     };
@@ -167,7 +169,8 @@ fn plain(
         password,
         asked,
     };
-    bind::simple(context, bind_state, &given)
+    let name = super::resolve_name(&context.catalog.schema, &name)?;
+    bind::with_password(context, bind_state, name, &given, trial)
 }
 
 /// The user id of this process: the owner of its files in `/proc`.

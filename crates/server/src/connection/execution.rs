@@ -4,8 +4,9 @@ use directory::{Flow, Worker};
 use protocol::{Message, Request, ResultKind, write_result};
 
 use super::look_ahead::{cancel_target, insists};
+use super::stall::Stall;
 use super::turn::Turn;
-use super::{Connection, OUTPUT_BYTES_MAX, Rules};
+use super::{Connection, OUTPUT_BYTES_MAX, Rules, State};
 
 /// A message and its bytes.
 struct Whole<'a> {
@@ -29,8 +30,12 @@ impl Connection {
                 return true;
             }
         };
+        self.stall = Stall::None;
         let waits = !self.unfinished.is_empty() && !self.session.may_overlap(&message.request);
-        if waits && !self.held_reads.accept(&message, bytes) {
+        let is_abandon = matches!(message.request, Request::Abandon(_));
+        let stalls = self.unfinished.is_alone() && !is_abandon;
+        if stalls || waits && !self.held_reads.accept(&message, bytes) {
+            self.stall = Stall::Waits;
             return false;
         }
         self.heard = self.heard.wrapping_add(1).max(1);
@@ -39,7 +44,11 @@ impl Connection {
             self.held_reads.hold(message.id, bytes, &self.unfinished);
             return true;
         }
-        self.perform(worker, rules, &Whole { message, bytes }, out)
+        let done = self.perform(worker, rules, &Whole { message, bytes }, out);
+        if !done {
+            self.stall = Stall::Postponed;
+        }
+        done
     }
 
     /// Executes the held reads that need wait no longer, until one must wait or the turn is over.
@@ -50,7 +59,13 @@ impl Connection {
         turn: &mut Turn,
         out: &mut Vec<u8>,
     ) {
-        while self.parked.is_none() && !self.is_inside_message() && out.len() < OUTPUT_BYTES_MAX {
+        while matches!(self.state, State::Open | State::Ending)
+            && self.parked.is_none()
+            && !self.stall.holds()
+            && !self.stall.is_of_input()
+            && !self.is_inside_message()
+            && out.len() < OUTPUT_BYTES_MAX
+        {
             let Some(read) = self.held_reads.next(&self.unfinished) else {
                 return;
             };
@@ -61,6 +76,7 @@ impl Connection {
             let bytes = &read.bytes;
             if !self.perform(worker, rules, &Whole { message, bytes }, out) {
                 self.held_reads.give_back(read, &self.unfinished);
+                self.stall = Stall::ReadPostponed;
                 return;
             }
             if turn.is_over(rules.turn_time_max) {
@@ -92,12 +108,20 @@ impl Connection {
         if self.ends_held(message) || self.ends_following(message, out) {
             return true;
         }
+        if matches!(message.request, Request::Bind(_)) {
+            self.session
+                .admit_administrator(|peer| rules.administrator_from.admit(peer));
+        }
         let flow = worker.execute(&mut self.session, message, out);
         if matches!(flow, Flow::Later) {
             self.unfinished.begin(message.id);
             return false;
         }
+        let waits = matches!(flow, Flow::Waiting);
         self.follow(message.id, flow);
+        if waits && matches!(message.request, Request::Bind(_)) {
+            self.unfinished.set_alone();
+        }
         true
     }
 

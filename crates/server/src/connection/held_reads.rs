@@ -17,6 +17,8 @@ use super::unfinished::Unfinished;
 
 /// Maximum number of reads held. The next one waits in the input, with all that follows it.
 const READS_MAX: usize = 1_024;
+/// Bytes that a read takes beside its message.
+const READ_BYTES: usize = size_of::<HeldRead>() + 16;
 /// Maximum bytes of the reads held.
 const BYTES_MAX: usize = 256 << 10;
 
@@ -29,7 +31,7 @@ pub struct HeldReads {
 #[derive(Debug, Default)]
 struct Present {
     reads: VecDeque<HeldRead>,
-    /// Bytes of all messages.
+    /// Bytes of all reads.
     bytes: usize,
     aside: Vec<u8>,
 }
@@ -48,17 +50,16 @@ impl HeldReads {
     /// Whether the message may be held: whether it is a read, and there is room.
     pub fn accept(&self, message: &Message<'_>, bytes: &[u8]) -> bool {
         let is_read = matches!(message.request, Request::Search(_) | Request::Compare(_));
-        let has_room = self
-            .present
-            .as_ref()
-            .is_none_or(|it| it.reads.len() < READS_MAX && it.bytes + bytes.len() <= BYTES_MAX);
+        let has_room = self.present.as_ref().is_none_or(|it| {
+            it.reads.len() < READS_MAX && it.bytes + bytes.len() + READ_BYTES <= BYTES_MAX
+        });
         is_read && has_room
     }
 
     /// Holds a read until all operations begun so far have ended.
     pub fn hold(&mut self, id: MessageId, bytes: &[u8], unfinished: &Unfinished) {
         let present = self.present.get_or_insert_default();
-        present.bytes += bytes.len();
+        present.bytes += bytes.len() + READ_BYTES;
         present.reads.push_back(HeldRead {
             after: unfinished.begun(),
             id,
@@ -79,15 +80,15 @@ impl HeldReads {
         }
         let present = self.present.as_mut()?;
         let first = present.reads.pop_front()?;
-        present.bytes -= first.bytes.len();
+        present.bytes -= first.bytes.len() + READ_BYTES;
         self.shrink();
         Some(first)
     }
 
-    /// Returns a read that must wait once more, until all operations begun so far have ended.
+    /// Returns a read that was postponed, until all operations begun so far have ended.
     pub fn give_back(&mut self, read: HeldRead, unfinished: &Unfinished) {
         let present = self.present.get_or_insert_default();
-        present.bytes += read.bytes.len();
+        present.bytes += read.bytes.len() + READ_BYTES;
         present.reads.push_front(HeldRead {
             after: unfinished.begun(),
             ..read
@@ -102,7 +103,7 @@ impl HeldReads {
         let found = present.reads.iter().position(|it| it.id == id);
         let removed = found.and_then(|at| present.reads.remove(at));
         if let Some(read) = &removed {
-            present.bytes -= read.bytes.len();
+            present.bytes -= read.bytes.len() + READ_BYTES;
             self.shrink();
         }
         removed.is_some()
@@ -121,6 +122,15 @@ impl HeldReads {
         }
     }
 
+    /// Drops all of them, but keeps the responses put aside.
+    pub fn end(&mut self) {
+        if let Some(present) = &mut self.present {
+            present.reads = VecDeque::new();
+            present.bytes = 0;
+            self.shrink();
+        }
+    }
+
     /// Drops all of them.
     pub fn clear(&mut self) {
         self.present = None;
@@ -131,7 +141,7 @@ impl HeldReads {
         self.present.as_ref().is_none_or(|it| it.reads.is_empty())
     }
 
-    /// Bytes of all messages held and of the responses put aside.
+    /// Bytes of all reads held and of the responses put aside.
     pub fn bytes(&self) -> usize {
         let present = self.present.as_ref();
         present.map_or(0, |it| it.bytes + it.aside.len())

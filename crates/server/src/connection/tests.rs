@@ -10,6 +10,7 @@ use protocol::{Request, decode_header, oid};
 
 use super::*;
 use crate::kit::{Home, Mail, SLICE_BYTES, heard, say};
+use crate::settings::Origin;
 
 mod bundles;
 mod following;
@@ -25,6 +26,14 @@ struct World {
     mail: Mail,
     session: u64,
     home: Home,
+}
+
+/// A client on this machine.
+fn local() -> Peer {
+    Peer {
+        local: true,
+        ..Peer::default()
+    }
 }
 
 impl World {
@@ -44,11 +53,11 @@ impl World {
             },
             anonymous_message_bytes_max: 1024,
             allow_cleartext_binds: false,
-            administrator_from: Origins::default(),
+            administrator_from: [Origin::Local].into_iter().collect(),
             trust_local: true,
             turn_time_max: Duration::from_secs(3600),
         };
-        let session = worker.open_session(7, Peer::default());
+        let session = worker.open_session(7, local());
         World {
             connection: Connection::new(session, false),
             worker,
@@ -78,7 +87,7 @@ impl World {
     fn renew(&mut self) {
         self.connection.abort(&mut self.worker);
         self.session += 1;
-        let session = self.worker.open_session(self.session, Peer::default());
+        let session = self.worker.open_session(self.session, local());
         self.connection = Connection::new(session, false);
         self.bind();
     }

@@ -16,6 +16,8 @@ struct Present {
     operations: VecDeque<Operation>,
     /// Number of operations begun since there was none.
     begun: u64,
+    /// Whether one of them decides who the client is, so that no other request may begin.
+    alone: bool,
 }
 
 #[derive(Debug)]
@@ -40,13 +42,25 @@ impl Unfinished {
             return;
         };
         let operations = &mut present.operations;
-        // Completions come in the order of the requests, but for those of password checks.
+        // Most completions come in the order of the requests.
         if let Some(at) = operations.iter().position(|it| it.id == id) {
             operations.remove(at);
         }
         if operations.is_empty() {
             self.present = None;
         }
+    }
+
+    /// Records that no other request may begin before the operations have ended (RFC 4511 §4.2.1).
+    pub fn set_alone(&mut self) {
+        if let Some(present) = &mut self.present {
+            present.alone = true;
+        }
+    }
+
+    /// Whether no other request may begin.
+    pub fn is_alone(&self) -> bool {
+        self.present.as_ref().is_some_and(|it| it.alone)
     }
 
     /// Number of operations that wait.

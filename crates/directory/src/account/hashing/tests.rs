@@ -59,6 +59,7 @@ impl World {
                 },
                 guess: self.tag,
                 trial: Guesses::new(0).trial(b"", None, 0).expect("no limit"),
+                proof: Vec::new(),
             })),
         )
     }

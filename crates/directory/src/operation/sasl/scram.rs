@@ -17,7 +17,6 @@ use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
 use protocol::sasl::{ClientFinal, ClientFirst};
 use protocol::{DecodeError, ResultCode, base64};
-use schema::Name;
 use state::stop::Stop;
 use state::stored_form;
 use store::EntryId;
@@ -86,10 +85,7 @@ fn begin(
         None => None,
     };
     let spelling = one_spelling(context, &first.user);
-    let own = found
-        .as_ref()
-        .and_then(|(_, subject, _)| subject.name.as_ref());
-    let trial = bind_state.trial(own.map_or(&spelling[..], Name::bytes))?;
+    let trial = bind_state.trial(&spelling)?;
     let (whose, keys) = match found {
         Some((id, subject, keys)) => (Some((id, Box::new(subject))), keys),
         None => {
@@ -118,7 +114,7 @@ fn begin(
 
 /// The identity in the form in which names or user ids are compared: an identity has one salt
 /// however the client spells it, whether the account exists or not.
-fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
+pub(super) fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
     let schema = &context.catalog.schema;
     if let Some(name) = proxy::dn_of(user).and_then(|dn| schema.resolve_name(dn).ok()) {
         return name.bytes().to_vec();
@@ -144,9 +140,11 @@ fn end(
         return bind::invalid_credentials();
     }
     let signed = format!("{},{}", exchange.first, last.without_proof);
+    // Others may have failed since the exchange began.
+    bind_state.again(&mut exchange.trial)?;
     let matched = exchange.keys.proves(signed.as_bytes(), &last.proof);
     let Some((id, subject)) = exchange.whose.take() else {
-        bind_state.settle(&exchange.trial, false);
+        bind_state.was_wrong(&exchange.trial, &last.proof);
         return bind::invalid_credentials();
     };
     // Proofs differ between exchanges, so repeated wrong passwords cannot be recognised.
@@ -157,6 +155,7 @@ fn end(
         asked: given.asked,
         guess,
         trial: exchange.trial,
+        proof: last.proof.to_vec(),
     };
     let mut verdict = bind::checked(context, bind_state, id, check, matched)?;
     if verdict.subject.is_some() {

@@ -118,6 +118,40 @@ fn a_stopping_server_executes_none() {
 }
 
 #[test]
+fn a_stopping_server_answers_a_write_behind_the_message_that_is_sent() {
+    let mut world = World::admin();
+    world.home.owner.large();
+    let messages = [say::modify(1), say::search(2, "cn=large"), say::modify(3)];
+    world.receive(&messages);
+    world.complete(1);
+    while !world.connection.is_inside_message() || world.out.is_empty() {
+        world.proceed_part();
+    }
+    let end = world.mail.end(3);
+    world.arrive(end);
+    world.connection.stop_executing();
+    let said = world.settle();
+    assert!(said.contains(&"modify 3 success".to_owned()), "{said:?}");
+}
+
+#[test]
+fn nothing_follows_a_message_that_was_broken_off() {
+    let mut world = World::admin();
+    world.home.owner.large();
+    let messages = [say::modify(1), say::search(2, "cn=large"), say::modify(3)];
+    world.receive(&messages);
+    world.complete(1);
+    while !world.connection.is_inside_message() || world.out.is_empty() {
+        world.proceed_part();
+    }
+    world.connection.abort(&mut world.worker);
+    let half = world.out.len();
+    let end = world.mail.end(3);
+    world.arrive(end);
+    assert_eq!(world.out.len(), half);
+}
+
+#[test]
 fn every_search_finds_the_entries_that_were_added_before_it() {
     let world = RefCell::new(World::admin());
     let entries = RefCell::new(0);
