@@ -208,11 +208,12 @@ impl Connection {
             self.followers.news(id);
             return;
         }
+        let id = completion.message_id();
         if self.state == State::Closed {
             // It may have been closed inside a message, which nothing may follow.
+            self.unfinished.end(id);
             return worker.lost(&completion);
         }
-        let id = completion.message_id();
         let out = if self.followers.is_inside() {
             self.followers.aside()
         } else if self.parked_is_inside() {
@@ -329,7 +330,7 @@ impl Connection {
 
     /// Whether a held read can be executed.
     fn reads_are_ready(&self) -> bool {
-        !self.stall.is_of_input() && self.held_reads.are_ready(&self.unfinished)
+        !self.stall.holds_reads() && self.held_reads.are_ready(&self.unfinished)
     }
 
     /// Whether more bytes should be read, given whether all output has been sent.

@@ -61,8 +61,7 @@ impl Connection {
     ) {
         while matches!(self.state, State::Open | State::Ending)
             && self.parked.is_none()
-            && !self.stall.holds()
-            && !self.stall.is_of_input()
+            && !self.stall.holds_reads()
             && !self.is_inside_message()
             && out.len() < OUTPUT_BYTES_MAX
         {

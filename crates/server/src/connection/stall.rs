@@ -17,14 +17,15 @@ pub enum Stall {
 }
 
 impl Stall {
-    /// Whether nothing is to be executed.
+    /// Whether the next message of the input is not to be executed.
     pub fn holds(self) -> bool {
         matches!(self, Stall::Waits | Stall::ReadPostponed | Stall::Postponed)
     }
 
-    /// Whether the next message of the input goes before held reads.
-    pub fn is_of_input(self) -> bool {
-        matches!(self, Stall::Postponed | Stall::Resumes)
+    /// Whether held reads are not to be executed. A message that waits lets the reads requested
+    /// before it go on.
+    pub fn holds_reads(self) -> bool {
+        !matches!(self, Stall::None | Stall::Waits)
     }
 
     /// The state after the last unfinished operation has ended.

@@ -59,6 +59,22 @@ fn requests_that_concern_the_connection_wait_for_all() {
 }
 
 #[test]
+fn reads_before_a_request_that_waits_for_all_go_on() {
+    let mut world = World::admin();
+    world.receive(&[
+        say::add(1, "cn=b"),
+        say::search(2, "cn=b"),
+        say::modify(3),
+        say::bind(4, "", b""),
+    ]);
+    assert_eq!(world.complete(1), ["add 1 success"]);
+    assert_eq!(world.proceed(), ["entry 2", "done 2 success"]);
+    assert!(!world.connection.can_proceed() && !world.connection.wants_input(true));
+    assert_eq!(world.complete(3), ["modify 3 success"]);
+    assert_eq!(world.proceed(), ["bind 4 success"]);
+}
+
+#[test]
 fn an_abandoned_read_is_dropped() {
     let mut world = World::admin();
     let messages = [
