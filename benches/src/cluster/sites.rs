@@ -86,7 +86,8 @@ impl Sites {
 /// on their way over so many lanes. A program of etcd without a folder is looked for in `PATH`.
 pub fn settings(lanes: u8, etcd_program: &Path) -> io::Result<String> {
     let mut text = format!(
-        "allow_cleartext_binds = true\nadministrator_from = [\"0.0.0.0/0\"]\n\n[cluster]\nlanes = {lanes}\n"
+        "allow_cleartext_binds = true\nadministrator_from = [\"0.0.0.0/0\"]\n\n\
+         [cluster]\nlanes = {lanes}\n"
     );
     if etcd_program.components().count() > 1 {
         let program = std::path::absolute(etcd_program)?;

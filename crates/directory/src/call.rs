@@ -1,7 +1,7 @@
 //! State for one operation: a snapshot, its catalog, and the writer, the hashing threads and the
 //! feed, which continue operations.
 
-use crate::account::hashing::{HashPool, Lane, Task, Work, has_clear_passwords};
+use crate::account::hashing::{HashPool, Task, Work, has_clear_passwords};
 use crate::completion::Mailbox;
 use crate::context::{Context, Lent};
 use crate::directory_state::DirectoryState;
@@ -134,7 +134,7 @@ impl Call<'_> {
 
     /// Drops waiting work of the hashing threads.
     pub fn abandon(&self, session: &Session, id: MessageId) {
-        let lane = Lane::of(&session.peer);
+        let lane = session.peer.lane();
         self.hashes.abandon(self.mailbox, session.id, lane, id);
     }
 
@@ -142,7 +142,7 @@ impl Call<'_> {
     pub fn hash(&self, session: &Session, id: MessageId, work: Work) -> Result<(), Stop> {
         let mailbox = Arc::clone(self.mailbox);
         self.hashes.submit(Task {
-            lane: Lane::of(&session.peer),
+            lane: session.peer.lane(),
             session: session.id,
             id,
             mailbox,

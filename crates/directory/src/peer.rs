@@ -1,5 +1,6 @@
 //! The other end of a connection.
 
+use policy::turns::Lane;
 use std::net::IpAddr;
 
 /// Properties of the other end of a connection.
@@ -18,4 +19,11 @@ pub struct Peer {
     pub bars_administrator: bool,
     /// Whether the connection can be read on the way, so that passwords must not be sent.
     pub exposed: bool,
+}
+
+impl Peer {
+    /// The lane in which passwords of the client are checked.
+    pub fn lane(&self) -> Lane {
+        Lane::of(self.address, self.unix_uid)
+    }
 }

@@ -4,7 +4,6 @@ mod completion;
 mod noted;
 
 use crate::account::bound::{Bound, ENDED};
-use crate::account::hashing::Lane;
 use crate::account::policed;
 use crate::call::Call;
 use crate::completion::{Completion, Mailbox};
@@ -198,7 +197,7 @@ impl Worker {
     /// The client sends nothing more, which is how a server learns of a closed connection: drops
     /// its binds and compares that wait for a password check.
     pub fn heard_all(&mut self, session: &Session) {
-        let lane = Lane::of(&session.peer);
+        let lane = session.peer.lane();
         let hashes = &self.shared.hashes;
         hashes.forget_checks(&self.mailbox, session.id, lane);
     }
@@ -211,7 +210,7 @@ impl Worker {
     /// The connection is closed: drops its work that waits for a hash.
     pub fn forget(&mut self, session: &mut Session) {
         self.operations.disconnected(session.id);
-        let lane = Lane::of(&session.peer);
+        let lane = session.peer.lane();
         self.shared.hashes.forget(&self.mailbox, session.id, lane);
         let held = session.held.get_mut().map(std::mem::take);
         for held in held.unwrap_or_default() {

@@ -23,8 +23,8 @@ use std::time::Duration;
 const STEP_MS: u64 = 6_000;
 /// Factor by which an account and an address have more wrong passwords than both together.
 const WIDER: u64 = 10;
-/// Wrong passwords beyond a limit that are waited for in full: of checks that were under way side by
-/// side when the limit was reached.
+/// Wrong passwords beyond a limit that are waited for in full: of checks that were under way side
+/// by side when the limit was reached.
 const DEBT_MAX: u64 = 4_096;
 /// Number of locked parts, so that serving threads do not wait for each other.
 const SHARDS: usize = 16;
@@ -367,9 +367,11 @@ mod tests {
         assert_eq!(tried, 30);
         // The user comes in from the usual address, and from no new one.
         assert!(world.is_admitted("ada", HERE, 0) && !world.is_admitted("ada", "192.0.2.9", 0));
-        // Too many wrong passwords there, and the account is known there no longer.
+        // Too many wrong passwords there, and the account is known there no longer: the next wrong
+        // password elsewhere keeps it from that address, too.
         assert_eq!(world.guess("ada", HERE, 0).0, 3);
-        assert!(!world.is_admitted("ada", HERE, 3 * STEP_MS));
+        assert_eq!(world.guess("ada", "203.0.113.1", STEP_MS).0, 1);
+        assert!(!world.is_admitted("ada", HERE, STEP_MS));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
 
 pub mod access;
@@ -24,6 +25,7 @@ pub mod password_policy;
 pub mod secrets;
 pub mod shared;
 pub mod subject;
+pub mod turns;
 pub mod verified;
 
 pub use access::{Access, Decision, Right, Sight, Target};

@@ -1,25 +1,27 @@
-//! Queue of the hashing threads, with turns by client address: a client that sends very many
-//! passwords delays only itself.
+//! A queue with turns by client address: a client that sends very much delays only itself.
 //!
 //! Invariant: a lane is in `turns` exactly once while it has waiting items, else not at all.
 
-use crate::peer::Peer;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// A group of clients that shares turns: an IPv4 address, an IPv6 network of 64 bits, whose
 /// addresses one client may all have, or a user of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Lane {
+pub enum Lane {
+    /// An address, or a network.
     Address(IpAddr),
+    /// A user by number; `None` if it is unknown.
     User(Option<u32>),
 }
 
 impl Lane {
-    pub fn of(peer: &Peer) -> Lane {
+    /// Returns the lane of a client at an address; `None` for a Unix socket, at whose other end is
+    /// a user of this machine.
+    pub fn of(address: Option<IpAddr>, user: Option<u32>) -> Lane {
         const NETWORK: u128 = !(u64::MAX as u128);
-        match peer.address {
-            None => Lane::User(peer.unix_uid),
+        match address {
+            None => Lane::User(user),
             Some(IpAddr::V6(address)) => {
                 let network = u128::from(address) & NETWORK;
                 Lane::Address(Ipv6Addr::from(network).into())
@@ -31,7 +33,7 @@ impl Lane {
 
 /// A bounded queue with a lane for each client.
 #[derive(Debug)]
-pub(crate) struct Queue<T> {
+pub struct Queue<T> {
     lanes: HashMap<Lane, VecDeque<T>>,
     turns: VecDeque<Lane>,
     waiting: usize,
@@ -171,16 +173,10 @@ mod tests {
 
     #[test]
     fn a_network_is_one_client() {
-        let of = |text: &str| {
-            let address = text.parse().ok();
-            Lane::of(&Peer {
-                address,
-                ..Peer::default()
-            })
-        };
+        let of = |text: &str| Lane::of(text.parse().ok(), None);
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
-        assert_eq!(Lane::of(&Peer::default()), Lane::User(None));
+        assert_eq!(Lane::of(None, None), Lane::User(None));
     }
 }

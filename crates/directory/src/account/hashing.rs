@@ -5,7 +5,6 @@
 //! does not delay a stop. A thread checks these conditions between two verifications, whose time is
 //! bounded (`policy::password`).
 
-mod queue;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +15,8 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
+use policy::turns::{Lane, Queue};
 use protocol::{MessageId, ResultCode, ResultKind};
-pub(crate) use queue::Lane;
-use queue::Queue;
 use state::stop::{Refusal, Stop};
 use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

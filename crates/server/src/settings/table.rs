@@ -64,8 +64,8 @@ section! {
         administrator_from: Vec<String> = vec!["local".to_owned()], "list of addresses", NextBind;
 
         /// Whether TCP connections from this machine are safe without TLS, and local. false where a
-        /// relay on this machine passes clients on without saying who they are. Holds for connections
-        /// that are opened afterwards.
+        /// relay on this machine passes clients on without saying who they are. Holds for
+        /// connections that are opened afterwards.
         trust_local: bool = true, "`true` or `false`", NextBind;
     }
     tls: Tls,
