@@ -7,6 +7,7 @@ use crate::bounds::Bounds;
 use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
+use policy::access::compile::RuleSet;
 use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
@@ -46,8 +47,11 @@ pub struct Catalog {
     pub index_marks: Vec<(String, String)>,
     /// Version of the first snapshot that is complete for all indexes in `indexes` marked as ready.
     pub least_version: u64,
-    /// The access rules.
+    /// The built-in access rules.
     pub access: Access,
+    /// The rules below `cn=access,cn=config`, which replace the built-in ones for all entries but
+    /// those of the configuration and the monitor; `None` if there are none.
+    pub access_rules: Option<RuleSet>,
     /// Whether anonymous clients may neither read nor change entries.
     pub requires_authentication: bool,
     /// Numbers of the attributes hidden from all subjects but the administrator, derived from
@@ -147,6 +151,13 @@ impl Catalog {
     /// Returns this catalog with a schema that has additional attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);
+        self.access_rules = self.access_rules.map(|it| {
+            // The types of a schema remain when its dictionary grows, so the rules mean something
+            // under it; if they did not, nobody but the administrator would have any right.
+            let rules: Vec<_> = it.rules().cloned().collect();
+            let secrets = self.access.secrets();
+            RuleSet::compile(&schema, secrets, &rules).unwrap_or_else(|_| RuleSet::none(&schema))
+        });
         self.indexes.schema = schema.clone();
         self.schema = schema;
         self

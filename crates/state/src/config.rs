@@ -8,8 +8,10 @@
 //! | `cn=…,cn=indexes,cn=config` | one index each |
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | unique values, and numbers for new entries |
+//! | `cn=…,cn=access,cn=config` | one access rule each |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
+mod access;
 mod settings;
 
 pub use settings::resolve_rules;
@@ -40,6 +42,8 @@ use store::{
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
 pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
+/// The container of access rules.
+pub const ACCESS_NAME: &str = "cn=access,cn=config";
 /// The entry that holds the settings that the nodes of a cluster share.
 pub const SETTINGS_NAME: &str = "cn=settings,cn=config";
 /// The entry that holds the administrator's name and password.
@@ -95,6 +99,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         superior_referrals: superior_referrals(texts("pandoSuperiorReferral")?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
+        access_rules: access::load(snapshot, &schema, access.secrets())?,
         access,
         requires_authentication: requires_authentication(&texts("pandoRequireAuthentication")?),
         shares_settings: shared.is_some(),

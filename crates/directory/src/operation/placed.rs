@@ -4,12 +4,12 @@
 use protocol::ResultCode;
 use schema::{Name, TypeId};
 use state::catalog::Catalog;
-use state::config::{INDEXES_NAME, SCHEMA_NAME};
+use state::config::{ACCESS_NAME, INDEXES_NAME, SCHEMA_NAME};
 use state::rules::RULES_NAME;
 use state::stop::Stop;
 
 /// Containers, and the attributes read from the entries directly below each.
-const DEFINING: [(&str, &[&str]); 3] = [
+const DEFINING: [(&str, &[&str]); 4] = [
     (
         SCHEMA_NAME,
         &[
@@ -22,6 +22,7 @@ const DEFINING: [(&str, &[&str]); 3] = [
             "dITStructureRules",
         ],
     ),
+    (ACCESS_NAME, &["pandoAccessText", "pandoAccessOrder"]),
     (INDEXES_NAME, &["pandoIndexAttribute", "pandoIndexKind"]),
     (
         RULES_NAME,

@@ -154,6 +154,18 @@ impl RuleSet {
         })
     }
 
+    /// Returns a set without rules, which gives nobody any right.
+    pub fn none(schema: &Schema) -> RuleSet {
+        let inner = Inner {
+            schema: schema.clone(),
+            rules: Vec::new(),
+            objects: about::all_objects(schema),
+        };
+        RuleSet {
+            inner: Arc::new(inner),
+        }
+    }
+
     /// Iterates over the rules as they were given.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.inner.rules.iter().map(|it| &it.source)
