@@ -15,8 +15,10 @@ mod what;
 use protocol::ldif::{LdifReader, LdifRecord};
 use schema::Schema;
 
+use crate::access::compile::without_idle;
 use crate::access::import::{Fate, Import, ReportLine, everything, nothing, own_rules, subtree};
 use crate::access::rules::{About, Clause, Rule, Then};
+use crate::access::sets;
 use crate::secrets::Secrets;
 use text::Instruction;
 
@@ -27,7 +29,7 @@ use text::Instruction;
 pub fn of_entries(schema: &Schema, secrets: &Secrets, ldif: &str) -> Result<Import, String> {
     let context = Context { schema, secrets };
     let mut import = Import {
-        rules: own_rules(),
+        rules: own_rules(sets::default()),
         report: Vec::new(),
     };
     let mut reader = LdifReader::new(ldif.as_bytes());
@@ -42,6 +44,8 @@ pub fn of_entries(schema: &Schema, secrets: &Secrets, ldif: &str) -> Result<Impo
             }
         }
     }
+    without_idle(schema, secrets, &mut import.rules);
+    import.rules.retain(|it| !it.clauses.is_empty());
     Ok(import)
 }
 

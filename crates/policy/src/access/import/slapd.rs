@@ -21,8 +21,10 @@ mod who;
 
 use schema::Schema;
 
+use crate::access::compile::without_idle;
 use crate::access::import::{Fate, Import, ReportLine, everything, nothing, own_rules};
 use crate::access::rules::{About, Rule, Target};
+use crate::access::sets;
 use crate::secrets::Secrets;
 use clauses::{ByClause, Clauses};
 use text::Directive;
@@ -44,7 +46,8 @@ pub fn of_config(schema: &Schema, secrets: &Secrets, ldif: &str) -> Result<Impor
 
 fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
     let mut import = Import {
-        rules: own_rules(),
+        // There every client may use every control.
+        rules: own_rules(sets::builtin()),
         report: Vec::new(),
     };
     // Whether a former rule may have given something and handed on.
@@ -96,6 +99,7 @@ fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
     if handed_on {
         import.rules.push(last());
     }
+    without_idle(context.schema, context.secrets, &mut import.rules);
     import
 }
 
