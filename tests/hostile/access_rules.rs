@@ -166,7 +166,11 @@ fn who_is_anonymous_gets_nothing_and_may_bind() {
         ResultCode::INVALID_CREDENTIALS
     );
     nobody.bind(GRACE, "grace").expect_success();
-    assert_eq!(nobody.who_am_i(), format!("dn:{GRACE}"));
+    assert!(
+        nobody
+            .who_am_i()
+            .eq_ignore_ascii_case(&format!("dn:{GRACE}"))
+    );
 }
 
 #[test]
@@ -201,7 +205,7 @@ fn a_rule_without_meaning_is_refused_and_changes_nothing() {
             "rule x\non everything\nfor noSuchType\nlet users read",
             "noSuchType",
         ),
-        ("", "one rule"),
+        ("# nothing", "one rule"),
     ] {
         let refused = admin.add(&rule(9, text));
         assert_ne!(refused.code, ResultCode::SUCCESS);

@@ -9,7 +9,7 @@ use protocol::{OwnedControl, Scope, oid};
 use crate::access_rules::{ADA, served_with, user};
 
 /// Requests of a run.
-const REQUESTS: usize = 400;
+const REQUESTS: usize = 1_500;
 
 /// Users see their unit without salaries (`employeeNumber`) and what is below `ou=Secret`; people
 /// whose `description` says so are hidden.
