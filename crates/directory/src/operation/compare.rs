@@ -134,12 +134,13 @@ fn compare<'d>(
     // Rules may give the right to compare what may not be searched or read. Groups are those that
     // the subject may know of.
     let is_membership = context.reach_of(description.type_id).is_some();
-    let server = Subject::server();
-    let open = context.of_server(&server);
-    let view: &View<'_> = match context.is_ruled() && !is_membership {
-        true => &open,
-        false => context,
-    };
+    let (server, open);
+    let mut view: &View<'_> = context;
+    if context.is_ruled() && !is_membership {
+        server = Subject::server();
+        open = context.of_server(&server);
+        view = &open;
+    }
     let Some(entry) = view.reached(id)? else {
         return Err(context.no_such_object(None)?.into());
     };

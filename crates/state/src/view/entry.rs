@@ -9,7 +9,6 @@ use crate::stop::Stop;
 use crate::time;
 use schema::{AttributeNumber, Name, TypeId};
 use std::collections::HashSet;
-use std::rc::Rc;
 use store::{Candidates, EntryId, EntryView, Region};
 
 /// An entry narrowed to what one subject may see.
@@ -19,7 +18,7 @@ pub struct VisibleEntry<'c, 'a> {
     pub(super) row: EntryView<'a>,
     pub(super) view: &'c View<'a>,
     /// The subject's rights to see the entry; `None` if the built-in rules hold.
-    sight: Option<Rc<Sight>>,
+    sight: Option<&'c Sight>,
 }
 
 impl<'c, 'a> VisibleEntry<'c, 'a> {
@@ -87,7 +86,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// Whether the subject may see the attribute.
     #[inline]
     pub fn shows(&self, number: AttributeNumber) -> bool {
-        match &self.sight {
+        match self.sight {
             None => !self.view.hidden.contains(number),
             Some(sight) => !sight.unread.contains(number),
         }
@@ -96,7 +95,7 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// Whether the subject may find the entry by the attribute.
     #[inline]
     pub(super) fn is_found_by(&self, number: AttributeNumber) -> bool {
-        match &self.sight {
+        match self.sight {
             None => !self.view.hidden.contains(number),
             Some(sight) => sight.searches_number(number),
         }
@@ -104,12 +103,12 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// Whether the subject may find the entry by values of a type that are computed.
     pub(super) fn is_found_by_type(&self, type_id: TypeId) -> bool {
-        self.sight.as_ref().is_none_or(|it| it.searches(type_id))
+        self.sight.is_none_or(|it| it.searches(type_id))
     }
 
     /// Whether values of an attribute type are kept from the subject.
     pub(super) fn conceals(&self, type_id: TypeId) -> bool {
-        match &self.sight {
+        match self.sight {
             None => self.view.conceals(type_id),
             Some(sight) => !sight.reads(type_id),
         }
@@ -117,13 +116,13 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
 
     /// Whether the subject may have the entry returned, as far as rules of the directory say.
     fn is_returned(&self) -> bool {
-        self.sight.as_ref().is_none_or(|it| it.returns)
+        self.sight.is_none_or(|it| it.returns)
     }
 
     /// Appends the user attributes that the subject may see, as they go on the wire.
     #[inline]
     pub fn write_user_attributes(&self, out: &mut Vec<u8>) {
-        let hidden = match &self.sight {
+        let hidden = match self.sight {
             None => self.view.hidden,
             Some(sight) => &sight.unread,
         };
@@ -183,7 +182,7 @@ impl<'a> View<'a> {
         let entry = self.reached(id)?;
         match entry {
             Some(entry) if !self.sees_config && self.is_configuration(id, &entry.row)? => Ok(None),
-            Some(entry) if entry.sight.as_ref().is_some_and(|it| !it.discloses) => Ok(None),
+            Some(entry) if entry.sight.is_some_and(|it| !it.discloses) => Ok(None),
             entry => Ok(entry),
         }
     }

@@ -13,17 +13,23 @@ use policy::access::objects::{Object, ObjectSet};
 use policy::access::right::Right;
 use protocol::Scope;
 use schema::{AttributeNumber, Membership, Name, NumberSet, TypeId};
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::cell::OnceCell;
 use store::{EntryId, EntryView, Lookup};
-
-/// Sights kept for one operation. Entries of one kind share one.
-const SIGHTS_MAX: usize = 64;
 
 /// The rules for the subject of a view.
 pub(super) struct Ruled {
     rules: SubjectRules,
-    sights: RefCell<Vec<Rc<Sight>>>,
+    sights: Sights,
+}
+
+/// Sights of one operation, each followed by those made after it: they stay where they are as long
+/// as the view. Entries with equal rights share one.
+#[derive(Default)]
+struct Sights(OnceCell<Box<Kept>>);
+
+struct Kept {
+    sight: Sight,
+    later: Sights,
 }
 
 /// A subject's rights to see one entry.
@@ -106,7 +112,7 @@ impl PlainView<'_> {
             let facts = OfSubject::new(self);
             Box::new(Ruled {
                 rules: set.of_subject(self.subject.asker(minute), &facts),
-                sights: RefCell::default(),
+                sights: Sights::default(),
             })
         });
         Some(ruled)
@@ -114,11 +120,7 @@ impl PlainView<'_> {
 
     /// The subject's rights to see an entry; `None` if the built-in rules hold.
     #[inline]
-    pub(super) fn sight(
-        &self,
-        id: EntryId,
-        row: &EntryView<'_>,
-    ) -> Result<Option<Rc<Sight>>, Stop> {
+    pub(super) fn sight(&self, id: EntryId, row: &EntryView<'_>) -> Result<Option<&Sight>, Stop> {
         match self.has_rules {
             false => Ok(None),
             true => self.judged_sight(id, row),
@@ -126,7 +128,7 @@ impl PlainView<'_> {
     }
 
     #[cold]
-    fn judged_sight(&self, id: EntryId, row: &EntryView<'_>) -> Result<Option<Rc<Sight>>, Stop> {
+    fn judged_sight(&self, id: EntryId, row: &EntryView<'_>) -> Result<Option<&Sight>, Stop> {
         let Some(ruled) = self.ruled() else {
             return Ok(None);
         };
@@ -219,12 +221,15 @@ impl Ruled {
         read: ObjectSet,
         search: ObjectSet,
         discloses: bool,
-    ) -> Rc<Sight> {
-        let mut sights = self.sights.borrow_mut();
+    ) -> &Sight {
         let is_equal =
-            |it: &&Rc<Sight>| it.read == read && it.search == search && it.discloses == discloses;
-        if let Some(known) = sights.iter().find(is_equal) {
-            return Rc::clone(known);
+            |it: &Sight| it.read == read && it.search == search && it.discloses == discloses;
+        let mut at = &self.sights;
+        while let Some(kept) = at.0.get() {
+            if is_equal(&kept.sight) {
+                return &kept.sight;
+            }
+            at = &kept.later;
         }
         let schema = &view.catalog.schema;
         let lacking = |held: &ObjectSet| -> NumberSet {
@@ -236,17 +241,18 @@ impl Ruled {
         // Filters never use secrets, whoever may read them.
         let secrets = view.catalog.access.secrets().types().iter();
         unsearched.extend(secrets.flat_map(|it| schema.numbers_of(*it)).copied());
-        let sight = Rc::new(Sight {
+        let sight = Sight {
             discloses,
             returns: read.contains(Object::Entry),
             unread: lacking(&read),
             unsearched,
             read,
             search,
+        };
+        let kept = at.0.get_or_init(|| {
+            let later = Sights::default();
+            Box::new(Kept { sight, later })
         });
-        if sights.len() < SIGHTS_MAX {
-            sights.push(Rc::clone(&sight));
-        }
-        sight
+        &kept.sight
     }
 }
