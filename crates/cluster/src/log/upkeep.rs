@@ -208,14 +208,20 @@ async fn size(shared: &Shared, connected: &Connected, done: &mut Done) -> Result
         0 => shared.settings.trimming.quota_bytes,
         told => told,
     };
-    let database = Database {
+    let mut database = Database {
         used_bytes: place(status.raft_used_db_size()),
         quota_bytes: quota,
         is_full: alarm.is_some(),
     };
+    let has_room = percent(database) < CALM_PERCENT;
+    // An alarm may end before anything was trimmed: then nothing but a trim as of a full etcd
+    // makes room.
+    database.is_full |= done.full.is_some() && !has_room;
     *lock(&shared.database) = Some(database);
-    let Some(alarm) = alarm else {
+    if !database.is_full {
         done.full = None;
+    }
+    let Some(alarm) = alarm else {
         set_busy(shared, database);
         return Ok(());
     };
@@ -226,7 +232,6 @@ async fn size(shared: &Shared, connected: &Connected, done: &mut Done) -> Result
     shared.set(Reason::Busy, Some(text));
     let since = *done.full.get_or_insert_with(Instant::now);
     let is_overdue = since.elapsed() >= FULL_WAIT && is_due(done.room, FULL_TURN);
-    let has_room = percent(database) < CALM_PERCENT;
     if (has_room || is_overdue) && since.elapsed() >= FULL_TURN * rank(shared) {
         done.room = Some(Instant::now());
         room::make(shared).await?;
