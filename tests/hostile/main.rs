@@ -1,6 +1,7 @@
 //! Hostile clients: the server answers with protocolError or a Notice of Disconnection, its memory
 //! stays bounded, and other clients are not affected.
 
+mod access_rules;
 mod accounts;
 mod bytes;
 mod crowds;

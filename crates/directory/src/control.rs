@@ -10,9 +10,13 @@ pub(crate) use search::SearchControls;
 use crate::context::Context;
 use crate::reply::Reply;
 use policy::Right;
+use policy::access::objects::Object;
+use policy::access::right::Right as RuleRight;
+use policy::access::words::Use;
 use protocol::{Control, DecodeError, MessageId, Request, ResultCode, control, oid};
 use schema::Name;
 use state::stop::Stop;
+use state::view::Claim;
 use state::write::WriteOptions;
 
 /// The controls this server supports, as the root DSE lists them.
@@ -300,8 +304,14 @@ impl<'a> Controls<'a> {
 
     /// Refuses controls that the subject may not use for a write to this entry.
     pub fn require_rights(&self, context: &Context<'_>, name: &Name) -> Result<(), Stop> {
-        if self.relaxed {
+        let use_of = |what| Claim::of(RuleRight::Use, Object::Use(what));
+        if self.relaxed && !context.is_given(name, &use_of(Use::Relaxed))? {
             context.require(Right::Manage, name, None)?;
+        }
+        // Rules about deleting are asked for the topmost entry alone.
+        if self.tree_delete && context.is_ruled() {
+            let refused = "deleting entries with all below them needs a rule for this use";
+            context.require_use(Use::TreeDelete, name, refused)?;
         }
         Ok(())
     }

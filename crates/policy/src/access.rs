@@ -45,12 +45,15 @@ pub mod region;
 pub mod right;
 pub mod rules;
 pub mod sets;
+mod sight;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod walk;
 pub mod words;
+
+use std::borrow::Cow;
 
 use schema::{Filter, Name, Schema, TypeId};
 
@@ -92,12 +95,22 @@ pub struct Target<'a> {
 }
 
 /// A decision, with the rule that made it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the right is granted.
     pub allowed: bool,
     /// Name of the deciding rule, for explanations and logs.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
+}
+
+impl Decision {
+    /// Returns the decision of a rule that gives no right.
+    pub fn denied(rule: Cow<'static, str>) -> Decision {
+        Decision {
+            allowed: false,
+            rule,
+        }
+    }
 }
 
 /// The attributes that a subject sees, computed once for a search instead of for each value.
@@ -228,5 +241,6 @@ impl Access {
 }
 
 fn decision(allowed: bool, rule: &'static str) -> Decision {
+    let rule = Cow::Borrowed(rule);
     Decision { allowed, rule }
 }

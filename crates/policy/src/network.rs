@@ -12,7 +12,24 @@ pub struct Network {
     prefix: u32,
 }
 
+/// Bits before an IPv4 address that is mapped into IPv6 (RFC 4291 §2.5.5.2).
+const MAPPED_BITS: u32 = 96;
+
 impl Network {
+    /// Returns a network of IPv4 for one of addresses mapped into IPv6, as clients of both kinds
+    /// have the same addresses then.
+    fn canonical(self) -> Network {
+        let mapped = self.address.to_canonical();
+        let prefix = self.prefix.checked_sub(MAPPED_BITS);
+        match (self.address, mapped, prefix) {
+            (IpAddr::V6(_), IpAddr::V4(_), Some(prefix)) => Network {
+                address: mapped,
+                prefix,
+            },
+            _ => self,
+        }
+    }
+
     /// Whether an address belongs to it.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -48,7 +65,7 @@ impl FromStr for Network {
         if prefix > bits {
             return Err(wrong());
         }
-        Ok(Network { address, prefix })
+        Ok(Network { address, prefix }.canonical())
     }
 }
 
@@ -78,6 +95,13 @@ mod tests {
         assert!(holds("2001:db8::/32", "2001:db8:1::7"));
         assert!(!holds("2001:db8::/32", "2001:db9::"));
         assert!(holds("::/0", "2001:db9::"));
+        assert!(holds("::ffff:10.1.2.3", "10.1.2.3"));
+        assert!(holds("::ffff:10.1.2.3", "::ffff:10.1.2.3"));
+        assert!(holds("::ffff:10.0.0.0/104", "10.255.0.1"));
+        assert!(!holds("::ffff:10.0.0.0/104", "11.0.0.1"));
+        assert!(holds("::ffff:0:0/96", "198.51.100.1"));
+        let mapped: Network = "::ffff:10.0.0.0/104".parse().unwrap();
+        assert_eq!(mapped.to_string(), "10.0.0.0/8");
     }
 
     #[test]

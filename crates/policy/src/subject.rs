@@ -5,6 +5,10 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use schema::Name;
 
+use crate::access::facts::{Asker, Identity, Origin};
+use crate::access::hours::WeekMinute;
+use crate::access::words::{Way, Ways};
+
 /// The kind of a subject's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectKind {
@@ -42,6 +46,11 @@ pub struct Subject {
     pub address: Option<IpAddr>,
     /// Whether the connection is protected by TLS or stays within this machine's kernel.
     pub secure: bool,
+    /// Whether address, protection and method of authentication are unknown: of the subject of a
+    /// write that is executed, perhaps on another node.
+    pub recorded: bool,
+    /// The subject that authenticated, where an operation acts as another one (RFC 4370).
+    pub proxied_by: Option<Box<Subject>>,
 }
 
 impl Subject {
@@ -60,6 +69,24 @@ impl Subject {
             authentication: Authentication::None,
             address,
             secure,
+            recorded: false,
+            proxied_by: None,
+        }
+    }
+
+    /// Returns the subject of a write that is executed, by nobody so far.
+    pub fn of_record() -> Self {
+        Subject {
+            recorded: true,
+            ..Subject::anonymous(None, false)
+        }
+    }
+
+    /// Returns this subject as one that `own` acts as.
+    pub fn proxied_by(self, own: &Subject) -> Self {
+        Subject {
+            proxied_by: Some(Box::new(own.clone())),
+            ..self
         }
     }
 
@@ -72,6 +99,8 @@ impl Subject {
             authentication,
             address: self.address,
             secure: self.secure,
+            recorded: self.recorded,
+            proxied_by: None,
         }
     }
 
@@ -95,6 +124,53 @@ impl Subject {
                 let network = Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
                 Cow::Owned(format!("anonymous at {network}/64"))
             }
+        }
+    }
+
+    /// Returns the subject as access rules ask about it, at a minute of the week; `None` if the time
+    /// is unknown.
+    pub fn asker(&self, minute: Option<WeekMinute>) -> Asker {
+        let real = self.proxied_by.as_deref().unwrap_or(self);
+        let ways = match (self.recorded, &self.proxied_by) {
+            (true, _) => Ways::UNKNOWN,
+            (false, None) => self.ways(),
+            (false, Some(real)) => real.ways().and(Way::Proxied),
+        };
+        Asker {
+            acting: self.identity(),
+            real: match self.recorded {
+                true => Identity::Unknown,
+                false => real.identity(),
+            },
+            origin: match self.recorded {
+                true => Origin::Unknown,
+                false => self.address.into(),
+            },
+            ways,
+            minute,
+        }
+    }
+
+    fn identity(&self) -> Identity {
+        match (self.kind, &self.name) {
+            (SubjectKind::Anonymous, _) => Identity::Anonymous,
+            (SubjectKind::Entry, Some(name)) => Identity::Entry(name.clone()),
+            (SubjectKind::Administrator, Some(name)) => Identity::Administrator(name.clone()),
+            (_, None) => Identity::Unknown,
+        }
+    }
+
+    fn ways(&self) -> Ways {
+        let transport = match (self.address, self.secure) {
+            (None, _) => Way::Local,
+            (Some(_), true) => Way::Tls,
+            (Some(_), false) => Way::Cleartext,
+        };
+        let ways = Ways::of(&[transport]);
+        match self.authentication {
+            Authentication::None => ways,
+            Authentication::Simple => ways.unsure_of(&[Way::Simple, Way::Plain, Way::Scram]),
+            Authentication::External => ways.and(Way::External).unsure_of(&[Way::Certificate]),
         }
     }
 

@@ -5,8 +5,10 @@
 //! and for writes read from the log, which were decided before.
 
 use crate::stop::Stop;
-use crate::view::View;
+use crate::view::{Claim, View};
 use policy::Right;
+use policy::access::objects::Object;
+use policy::access::right::Right as RuleRight;
 use schema::{Name, TypeId};
 
 /// Permission to change an entry.
@@ -33,6 +35,29 @@ impl Grant {
         for attribute in attributes {
             view.require(right, &name, Some(attribute))?;
         }
+        let by = view.subject.dn.clone();
+        Ok(Grant { by, name })
+    }
+
+    /// Like [`Grant::decide`], where each value counts: under rules of the directory the subject
+    /// must have every claim. The built-in rules ask for `right` to the attributes.
+    pub fn of_claims(
+        view: &View<'_>,
+        right: Right,
+        name: Name,
+        claims: &[Claim<'_>],
+    ) -> Result<Grant, Stop> {
+        if !view.is_ruled() {
+            let attributes = claims.iter().filter_map(|it| match it.object {
+                Object::Attribute(type_id) => Some(type_id),
+                _ => None,
+            });
+            return Grant::decide(view, right, name, attributes);
+        }
+        // An empty change tells whether the entry exists.
+        let none = [Claim::entry(RuleRight::Disclose)];
+        let claims = if claims.is_empty() { &none } else { claims };
+        view.require_claims(&name, claims)?;
         let by = view.subject.dn.clone();
         Ok(Grant { by, name })
     }

@@ -176,6 +176,11 @@ impl Computed {
         type_id == self.member_of || type_id == self.is_member_of
     }
 
+    /// Returns whether values of the type tell of the entries directly below one.
+    pub fn counts_subordinates(&self, type_id: TypeId) -> bool {
+        type_id == self.has_subordinates || type_id == self.num_subordinates
+    }
+
     /// Returns whether values of the type are never stored, so that no index of them can exist.
     pub fn is_computed(&self, type_id: TypeId) -> bool {
         self.is_membership(type_id)

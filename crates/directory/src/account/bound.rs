@@ -116,7 +116,7 @@ fn entry_of(context: &Context<'_>) -> Result<Option<EntryId>, Stop> {
         let kept = context.catalog.administrator.as_ref();
         return Ok(kept.filter(|it| it.name == *name).map(|it| it.entry));
     }
-    Ok(match context.find(name)? {
+    Ok(match context.find_any(name)? {
         Place::Found(entry) => Some(entry),
         Place::Missing { .. } => None,
     })

@@ -56,7 +56,7 @@ fn still_must(call: &Call<'_>, session: &Session) -> Result<bool, Stop> {
     let Some(name) = &session.subject.name else {
         return Ok(false);
     };
-    let Place::Found(id) = context.find(name)? else {
+    let Place::Found(id) = context.find_any(name)? else {
         return Ok(true);
     };
     let account = policed::account(&context, &call.shared.replica, id)?;

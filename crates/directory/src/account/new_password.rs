@@ -76,7 +76,7 @@ fn account(
     context: &Context<'_>,
     name: &Name,
 ) -> Result<Option<(EntryId, Account)>, Stop> {
-    let Place::Found(id) = context.find(name)? else {
+    let Place::Found(id) = context.find_any(name)? else {
         return Ok(None);
     };
     let account = policed::account(context, &call.shared.replica, id)?;

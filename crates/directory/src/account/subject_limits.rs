@@ -14,7 +14,9 @@ pub(crate) fn of(call: &Call<'_>, subject: &Subject) -> Result<SubjectLimits, St
         // The usual case, which needs no second context.
         return settings.of(subject, |_| Ok(false));
     }
-    let context = Context::new(call.snapshot, call.catalog, subject);
+    // Limits do not depend on which groups the subject sees.
+    let server = Subject::server();
+    let context = Context::new(call.snapshot, call.catalog, &server);
     settings.of(subject, |group| is_member(&context, group, &subject.dn))
 }
 

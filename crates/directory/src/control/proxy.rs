@@ -3,10 +3,11 @@
 use crate::call::Call;
 use crate::context::{Context, Place};
 use policy::Subject;
+use policy::access::right::Right;
 use protocol::{Filter, ResultCode};
 use schema::Truth;
 use state::stop::{Refusal, Stop};
-use state::view::View;
+use state::view::{Claim, View};
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{EntryId, Region, RegionScope};
@@ -65,22 +66,38 @@ pub(crate) fn subject(
     let context = Context::new(call.snapshot, call.catalog, own);
     // A subject that may act as nobody else gets one answer, whether the identity exists or not.
     match named(&context, identity)? {
-        Some(other) if context.catalog.access.decide_proxy(own, &other).allowed => {
-            Ok(Rc::new(other))
-        }
+        Some(other) if may_act_as(&context, &other)? => Ok(Rc::new(other.proxied_by(own))),
         _ => Err(denied()),
+    }
+}
+
+/// Whether the subject of a context may act as another one. No access rule lets anybody act as the
+/// administrator.
+pub(crate) fn may_act_as(context: &View<'_>, other: &Subject) -> Result<bool, Stop> {
+    let access = &context.catalog.access;
+    if access.decide_proxy(context.subject, other).allowed {
+        return Ok(true);
+    }
+    match &other.name {
+        Some(name) if !other.is_administrator() => {
+            context.is_given(name, &Claim::entry(Right::Proxy))
+        }
+        _ => Ok(false),
     }
 }
 
 /// The subject that an authzId names; `None` if it names no entry, or several.
 pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject>, Stop> {
     let own = context.subject;
+    // Which identity is meant does not depend on what the subject sees.
+    let server = Subject::server();
+    let open = context.of_server(&server);
     let anonymous = Subject::anonymous(own.address, own.secure);
     if identity.is_empty() {
         return Ok(Some(anonymous));
     }
     if let Some(user) = after(identity, USER_ID) {
-        return match by_user_id(context, user)? {
+        return match by_user_id(&open, user)? {
             Some(entry) => of_entry(context, entry).map(Some),
             None => Ok(None),
         };
@@ -104,9 +121,13 @@ pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject
         let subject = own.administrator(name, spelled, own.authentication);
         return Ok(Some(subject));
     }
-    match context.find(&name)? {
-        Place::Found(entry) => of_entry(context, entry).map(Some),
-        Place::Missing { .. } => Ok(None),
+    match open.find(&name)? {
+        Place::Found(entry)
+            if context.sees_everything() || !name.is_within(&context.catalog.config) =>
+        {
+            of_entry(context, entry).map(Some)
+        }
+        Place::Found(_) | Place::Missing { .. } => Ok(None),
     }
 }
 

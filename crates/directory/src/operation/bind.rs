@@ -452,7 +452,8 @@ pub(super) fn candidate<'c>(
             stored: stored_passwords(context, administrator.entry)?,
         }));
     }
-    let Place::Found(id) = context.find(&name)? else {
+    // Who may authenticate need not be known to exist.
+    let Place::Found(id) = context.find_any(&name)? else {
         return Ok(None);
     };
     let type_id = context.catalog.known.user_password.type_id;

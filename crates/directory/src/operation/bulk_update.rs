@@ -14,12 +14,14 @@ use crate::peer::Peer;
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use crate::session::Session;
+use policy::access::words::Use;
 use protocol::extended::{
     BulkOperation, BulkUpdateRequest, BulkUpdateResponse, EndBulkUpdateRequest,
     StartBulkUpdateRequest, StartBulkUpdateResponse,
 };
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, oid, response};
 use replica::failure;
+use schema::Name;
 use state::stop::{Refusal, Stop};
 use state::write::Write;
 
@@ -34,7 +36,11 @@ pub(crate) fn start(
     request: &StartBulkUpdateRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    context.require_administrator("bulk updates are for the administrator")?;
+    context.require_use(
+        Use::Bulk,
+        &Name::root(),
+        "bulk updates are for the administrator",
+    )?;
     if request.style != oid::INCREMENTAL_UPDATE_STYLE {
         return Stop::refuse(
             ResultCode::UNWILLING_TO_PERFORM,

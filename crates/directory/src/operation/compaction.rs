@@ -4,7 +4,9 @@
 use crate::call::Call;
 use crate::context::Context;
 use crate::operation::extended::write_success;
+use policy::access::words::Use;
 use protocol::{MessageId, ResultCode, oid};
+use schema::Name;
 use state::stop::Stop;
 
 const REFUSED: &str = "only the administrator may compact the database";
@@ -16,7 +18,7 @@ pub(crate) fn begin(
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    context.require_administrator(REFUSED)?;
+    context.require_use(Use::Compact, &Name::root(), REFUSED)?;
     call.shared.replica.compact().map_err(Stop::Refused)?;
     write_success(out, id, Some(oid::COMPACT), None);
     Ok(())
@@ -29,7 +31,7 @@ pub(crate) fn cancel(
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    context.require_administrator(REFUSED)?;
+    context.require_use(Use::Compact, &Name::root(), REFUSED)?;
     if !call.shared.replica.cancel_compaction() {
         let text = "the database is not being compacted";
         return Stop::refuse(ResultCode::NO_SUCH_OPERATION, text);

@@ -17,6 +17,7 @@ use crate::search::call::SearchCall;
 use crate::search::virtual_search;
 use crate::session::Session;
 use policy::Right;
+use policy::Subject;
 use protocol::{
     CompareRequest, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, response,
 };
@@ -24,6 +25,7 @@ use schema::{Description, Name, Truth, ValueSource};
 use state::catalog::Catalog;
 use state::knowledge::DYNAMIC_GROUP_CLASS;
 use state::stop::Stop;
+use state::view::View;
 use state::virtual_entry::VirtualEntry;
 use state::{assertion, referral, values};
 
@@ -113,7 +115,7 @@ fn compare<'d>(
         return compare_virtual(catalog, &entry, &description, request);
     }
     let id = stored_target(context, name, request, controls)?;
-    context.require(Right::Compare, name, Some(description.type_id))?;
+    require_compare(context, name, &description)?;
     if let Some(condition) = controls.assertion {
         assertion::require(context, id, condition, &|| call.now_s())?;
     }
@@ -129,10 +131,19 @@ fn compare<'d>(
             policy,
         );
     }
-    let Some(entry) = context.reached(id)? else {
+    // Rules may give the right to compare what may not be searched or read. Groups are those that
+    // the subject may know of.
+    let is_membership = context.reach_of(description.type_id).is_some();
+    let server = Subject::server();
+    let open = context.of_server(&server);
+    let view: &View<'_> = match context.is_ruled() && !is_membership {
+        true => &open,
+        false => context,
+    };
+    let Some(entry) = view.reached(id)? else {
         return Err(context.no_such_object(None)?.into());
     };
-    if context.reach_of(description.type_id).is_some() {
+    if is_membership {
         context.require_groups(request.attribute)?;
     }
     let filter = asserted(catalog, request)?;
@@ -158,6 +169,26 @@ fn compare<'d>(
         return no_such_attribute(request);
     }
     Ok(Outcome::False)
+}
+
+/// Refuses unless the subject may compare the attribute, and each subtype that has values.
+fn require_compare(
+    context: &Context<'_>,
+    name: &Name,
+    description: &Description,
+) -> Result<(), Stop> {
+    context.require(Right::Compare, name, Some(description.type_id))?;
+    if !context.is_ruled() {
+        return Ok(());
+    }
+    let schema = &context.catalog.schema;
+    for number in schema.selected_numbers(description) {
+        let type_id = schema.known(number).map(|it| it.type_id);
+        if type_id != Some(description.type_id) {
+            context.require(Right::Compare, name, type_id)?;
+        }
+    }
+    Ok(())
 }
 
 /// The stored entry of a compare request. Refuses a referral object and a name that no entry has.

@@ -129,7 +129,7 @@ fn resolve(
     }
     let entry = match entry {
         Some(entry) => entry,
-        None => match context.find(grant.name())? {
+        None => match context.find_any(grant.name())? {
             Place::Found(entry) => entry,
             Place::Missing { matched, .. } => return Err(context.no_such_object(matched)?.into()),
         },

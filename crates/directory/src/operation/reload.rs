@@ -4,7 +4,9 @@
 use crate::call::Call;
 use crate::context::Context;
 use crate::operation::extended::write_success;
+use policy::access::words::Use;
 use protocol::{MessageId, ResultCode, oid};
+use schema::Name;
 use state::stop::Stop;
 
 /// Asks the listener to read the settings again.
@@ -14,7 +16,8 @@ pub(crate) fn reload(
     id: MessageId,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    context.require_administrator("only the administrator may have the settings read again")?;
+    let refused = "only the administrator may have the settings read again";
+    context.require_use(Use::Reload, &Name::root(), refused)?;
     let unwilling = ResultCode::UNWILLING_TO_PERFORM;
     let Some(front) = call.shared.monitor.front() else {
         return Stop::refuse(unwilling, "nothing listens for clients here");

@@ -8,11 +8,12 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::control::proxy;
-use policy::{Access, Right, Subject, Target};
+use policy::{Decision, Right, Subject};
 use protocol::control::EffectiveRightsRequest;
 use protocol::{ResultCode, SearchRequest, ber};
 use schema::{Name, TypeId};
 use state::stop::Stop;
+use state::view::View;
 
 /// The rights of an attribute, with the letters of 389 Directory Server.
 const ATTRIBUTE_RIGHTS: [(Right, &str, &str); 4] = [
@@ -50,10 +51,12 @@ impl EffectiveRights {
         request: &SearchRequest<'_>,
         asked: &EffectiveRightsRequest<'_>,
     ) -> Result<EffectiveRights, Stop> {
-        let own = context.subject;
         let subject = proxy::named(context, asked.authorization_id)?;
-        let subject = subject.filter(|it| context.catalog.access.decide_proxy(own, it).allowed);
-        let Some(subject) = subject else {
+        let allowed = match &subject {
+            Some(other) => proxy::may_act_as(context, other)?,
+            None => false,
+        };
+        let Some(subject) = subject.filter(|_| allowed) else {
             return Stop::refuse(
                 ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
                 "you may not ask for the rights of this identity, or it is not known here",
@@ -91,8 +94,7 @@ impl EffectiveRights {
             }
         }
         let telling = Telling {
-            access: &context.catalog.access,
-            subject: &self.subject,
+            view: &context.of_server(&self.subject),
             name: &name,
         };
         let type_name = |type_id: &TypeId| schema.type_of(*type_id).name().to_owned();
@@ -112,9 +114,10 @@ impl EffectiveRights {
         let mut put = |description: &str, value: String| {
             ber::put_partial_attribute(out, description, std::iter::once(value.as_bytes()));
         };
-        let bit = |right, of| u8::from(telling.decide(right, of).0);
+        let bit = |right, of| u8::from(telling.decide(right, of).allowed);
         let other = telling.other();
-        let proxy = u8::from(telling.access.decide_proxy(telling.subject, &other).allowed);
+        let proxy = proxy::may_act_as(telling.view, &other);
+        let proxy = u8::from(proxy.unwrap_or(false));
         let entry = format!(
             "add:{},delete:{},read:{},write:{},proxy:{proxy}",
             bit(Right::Add, None),
@@ -156,7 +159,7 @@ fn write_letters(
     out: &mut Vec<u8>,
 ) {
     let letters = |rights: &[(Right, &str, &str)], of: Option<TypeId>| -> String {
-        let allowed = rights.iter().filter(|it| telling.decide(it.0, of).0);
+        let allowed = rights.iter().filter(|it| telling.decide(it.0, of).allowed);
         let letters: String = allowed.map(|it| it.2).collect();
         match letters.as_str() {
             "" => "none".to_owned(),
@@ -176,31 +179,26 @@ fn write_letters(
 
 /// The rights of one subject on one entry.
 struct Telling<'t> {
-    access: &'t Access,
-    subject: &'t Subject,
+    view: &'t View<'t>,
     name: &'t Name,
 }
 
 impl Telling<'_> {
-    fn decide(&self, right: Right, attribute: Option<TypeId>) -> (bool, &'static str) {
-        let target = Target {
-            name: self.name,
-            attribute,
-        };
-        let decision = self.access.decide(self.subject, right, &target);
-        (decision.allowed, decision.rule)
+    fn decide(&self, right: Right, attribute: Option<TypeId>) -> Decision {
+        self.view.decide(right, self.name, attribute)
     }
 
     fn words(&self, right: Right, attribute: Option<TypeId>) -> String {
-        match self.decide(right, attribute) {
-            (true, rule) => format!("allowed by rule \"{rule}\""),
-            (false, rule) => format!("denied by rule \"{rule}\""),
+        let Decision { allowed, rule } = self.decide(right, attribute);
+        match allowed {
+            true => format!("allowed by rule \"{rule}\""),
+            false => format!("denied by rule \"{rule}\""),
         }
     }
 
     /// The entry as an identity that could be acted as.
     fn other(&self) -> Subject {
-        let (name, by) = (self.name.clone(), self.subject);
+        let (name, by) = (self.name.clone(), self.view.subject);
         by.authenticated(name, String::new(), by.authentication)
     }
 }

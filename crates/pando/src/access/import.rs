@@ -11,6 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use store::private;
 
+/// Files in files that are read at most.
+const INCLUDED_MAX: u8 = 8;
 /// Exit status if a clause gives less here.
 const APPROXIMATED: u8 = 3;
 /// Exit status if a clause cannot be said here.
@@ -21,9 +23,8 @@ pub fn import(it: &AccessImport) -> Result<(), Problem> {
     let ground = Ground::of_folder(it.schema.as_deref())?;
     let Ground { schema, secrets } = &ground;
     let import = if let Some(path) = &it.slapd {
-        let text = read(path)?;
+        let text = with_included(path, &read(path)?, INCLUDED_MAX);
         let whole = conf_with_suffix(path, &text, &it.suffix)?;
-        note_includes(path, &text);
         slapd::of_conf(schema, secrets, &whole)
     } else if let Some(path) = &it.olc {
         let text = config_with_suffix(&read(path)?, &it.suffix);
@@ -70,23 +71,32 @@ fn report(import: &Import) -> Result<(), Problem> {
     }
 }
 
-/// Names files that a slapd.conf includes, except schema files: nothing is read from them.
-fn note_includes(path: &Path, text: &str) {
-    for (number, line) in text.lines().enumerate() {
+/// A slapd.conf with the text of the files that it includes, as far as they can be read here. Schema
+/// files have no access rules and are left out.
+fn with_included(path: &Path, text: &str, depth_max: u8) -> String {
+    let mut whole = String::new();
+    for line in text.lines() {
         let mut words = line.split_whitespace();
+        let begins = !line.starts_with(char::is_whitespace);
         let is_include = words
             .next()
-            .is_some_and(|it| it.eq_ignore_ascii_case("include"));
+            .is_some_and(|it| begins && it.eq_ignore_ascii_case("include"));
         let file = words.next().unwrap_or_default().trim_matches('"');
-        if is_include && !line.starts_with(char::is_whitespace) && !file.ends_with(".schema") {
-            note(format_args!(
-                "pando: {}:{}: {file} is not read; if it has access rules, put them in place of \
-                 this line",
-                path.display(),
-                number + 1
-            ));
+        if !is_include || file.is_empty() {
+            whole.push_str(line);
+        } else if !file.ends_with(".schema") {
+            let included = path.parent().unwrap_or(Path::new("")).join(file);
+            match read(&included) {
+                Ok(text) if depth_max > 0 => {
+                    whole.push_str(&with_included(&included, &text, depth_max - 1));
+                }
+                // The import reports it, and gives nothing behind it.
+                _ => whole.push_str(line),
+            }
         }
+        whole.push('\n');
     }
+    whole
 }
 
 /// A slapd.conf without databases as the part of a database with these suffixes.

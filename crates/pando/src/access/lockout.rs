@@ -6,10 +6,9 @@ use crate::channel::Channel;
 use crate::cli::Remote;
 use crate::report::Problem;
 use policy::access::compile::RuleSet;
-use policy::access::facts::{Asker, Group, Identity, SubjectFacts};
+use policy::access::facts::{Asker, Group, Identity, Origin, SubjectFacts};
 use policy::access::words::{Way, Ways};
 use schema::{Filter, Name, Schema, Truth};
-use std::net::{IpAddr, Ipv4Addr};
 
 /// Returns the naming contexts about which the client at the other end of `--url` may write no
 /// rules under a set; none for the administrator, and for the owner of a node's folder.
@@ -44,7 +43,7 @@ pub fn locked_out_of(
             acting: Identity::Entry(name.clone()),
             real: Identity::Entry(name),
             // The address as the server sees it is not known here.
-            address: Some(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            origin: Origin::Unknown,
             ways: Ways::of(&[way, Way::Simple]),
             minute: None,
         },

@@ -100,7 +100,7 @@ impl SubjectRules {
     /// Returns whether the subject may write rules about everything at and below `base`: who may
     /// not is locked out by a set that takes effect there.
     pub fn administers(&self, base: &Name) -> bool {
-        let region = self.region(base, protocol::Scope::WholeSubtree);
+        let region = self.region(base.clone(), protocol::Scope::WholeSubtree);
         region
             .held(Right::Administer)
             .always

@@ -4,6 +4,7 @@
 //! attributes the rules are compiled again.
 
 mod about;
+mod effect;
 mod subject;
 
 use std::fmt;
@@ -13,19 +14,23 @@ use schema::{Filter, Name, Schema};
 
 use crate::access::condition::Condition;
 use crate::access::error::{Position, RuleError};
-use crate::access::objects::ObjectSet;
+use crate::access::objects::{Object, ObjectSet};
 use crate::access::parse::{RulePlaces, RuleText};
 use crate::access::pattern::NamePattern;
 use crate::access::right::RightSet;
-use crate::access::rules::{About, Clause, Reach, Rule, Target, Then};
+use crate::access::rules::{
+    About, CLAUSES_MAX, Clause, DEPTH_MAX, Grant, RULES_MAX, Reach, Rule, Target, Then,
+};
+use crate::access::words::Use;
 use crate::secrets::Secrets;
 
-pub(super) use about::{Asked, Cover, Holds};
+pub(super) use about::{Asked, Cover, OwnName, has_names};
 
 /// Rules with every name resolved. Cloning copies a pointer.
 #[derive(Debug, Clone)]
 pub struct RuleSet {
     pub(super) inner: Arc<Inner>,
+    generation: u64,
 }
 
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub(super) struct Inner {
     pub(super) rules: Vec<CompiledRule>,
     /// All objects there are.
     pub(super) objects: ObjectSet,
+    /// The uses that rules are about.
+    uses: Vec<Use>,
 }
 
 /// A rule with every name resolved.
@@ -128,15 +135,22 @@ impl RuleSet {
     /// Resolves every name in rules. `secrets` are the secret attribute types of `schema`.
     ///
     /// # Errors
-    /// The first part of a rule that means nothing under the schema.
+    /// The first part of a rule that means nothing under the schema, or has no effect in it; more
+    /// than [`RULES_MAX`] rules or [`CLAUSES_MAX`] clauses, or conditions in more than
+    /// [`DEPTH_MAX`] others.
     pub fn compile(
         schema: &Schema,
         secrets: &Secrets,
         rules: &[Rule],
     ) -> Result<RuleSet, CompileError> {
         let compiler = Compiler { schema, secrets };
+        let mut clauses = 0;
         let compiled = rules.iter().enumerate().map(|(number, rule)| {
-            let compiled = compiler.rule(rule);
+            clauses += rule.clauses.len();
+            let compiled = match within_limits(number, clauses) {
+                Ok(()) => compiler.rule(rule),
+                Err(message) => Err(in_part(RulePart::On)(message)),
+            };
             compiled.map_err(|Wrong { part, message }| CompileError {
                 rule: number,
                 name: rule.name.clone(),
@@ -144,26 +158,42 @@ impl RuleSet {
                 message,
             })
         });
+        let rules: Vec<CompiledRule> = compiled.collect::<Result<_, CompileError>>()?;
+        let is_about = |one: &Use| {
+            let mut covers = rules.iter().map(|it| it.about.objects().perhaps);
+            covers.any(|it| it.contains(Object::Use(*one)))
+        };
         let inner = Inner {
             schema: schema.clone(),
-            rules: compiled.collect::<Result<_, CompileError>>()?,
+            uses: Use::ALL.into_iter().filter(is_about).collect(),
+            rules,
             objects: about::all_objects(schema),
         };
         Ok(RuleSet {
             inner: Arc::new(inner),
+            generation: 0,
         })
     }
 
-    /// Returns a set without rules, which gives nobody any right.
-    pub fn none(schema: &Schema) -> RuleSet {
-        let inner = Inner {
-            schema: schema.clone(),
-            rules: Vec::new(),
-            objects: about::all_objects(schema),
-        };
-        RuleSet {
-            inner: Arc::new(inner),
-        }
+    /// Returns the same rules with a number that tells them from others: that of the schema and the
+    /// rules they were compiled from. Answers of one generation mean nothing in another.
+    pub fn with_generation(self, generation: u64) -> RuleSet {
+        RuleSet { generation, ..self }
+    }
+
+    /// The number given by [`RuleSet::with_generation`]; 0 if none was.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Returns whether a rule is about this use. No rule gives another one.
+    pub fn decides(&self, one: Use) -> bool {
+        self.inner.uses.contains(&one)
+    }
+
+    /// Returns whether a rule is about any use.
+    pub fn decides_uses(&self) -> bool {
+        !self.inner.uses.is_empty()
     }
 
     /// Iterates over the rules as they were given.
@@ -184,9 +214,47 @@ struct Wrong {
     message: String,
 }
 
+fn in_part(part: RulePart) -> impl Fn(String) -> Wrong {
+    move |message| Wrong { part, message }
+}
+
+/// Checks the number of a rule, from 0, and of the clauses up to it.
+fn within_limits(rule: usize, clauses: usize) -> Result<(), String> {
+    if rule >= RULES_MAX {
+        return Err(format!("expected {RULES_MAX} rules at most, got more"));
+    }
+    match clauses > CLAUSES_MAX {
+        true => Err(format!(
+            "expected {CLAUSES_MAX} clauses in all rules at most, got more"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Removes the rights that have no effect from the clauses of rules, and clauses that are left
+/// without one; `none` takes the place of clauses that end a rule. What cannot be resolved stays.
+pub(super) fn without_idle(schema: &Schema, secrets: &Secrets, rules: &mut [Rule]) {
+    let compiler = Compiler { schema, secrets };
+    for rule in rules {
+        let Ok(about) = compiler.about(&rule.about) else {
+            continue;
+        };
+        rule.clauses.retain_mut(|clause| {
+            let denies = clause.denies;
+            let works = |it: &Grant| compiler.has_effect(&about, it, denies).unwrap_or(true);
+            clause.rights.retain(works);
+            let empty = clause.rights.is_empty();
+            if empty {
+                clause.denies = false;
+                clause.rights.push(Grant::NONE);
+            }
+            !empty || matches!(clause.then, Then::Stop | Then::NextRule)
+        });
+    }
+}
+
 impl Compiler<'_> {
     fn rule(&self, rule: &Rule) -> Result<CompiledRule, Wrong> {
-        let in_part = |part| move |message| Wrong { part, message };
         let targets = rule.targets.iter().map(|it| self.target(it));
         let targets = targets.collect::<Result<Vec<CompiledTarget>, String>>();
         let targets = targets.map_err(in_part(RulePart::On))?;
@@ -196,16 +264,18 @@ impl Compiler<'_> {
         let about = self.about(&rule.about).map_err(in_part(RulePart::For))?;
         let stars = targets.iter().map(stars).min().unwrap_or(0);
         let clauses = rule.clauses.iter().enumerate().map(|(number, clause)| {
-            let compiled = self.clause(clause, stars);
+            let uses = matches!(rule.about, About::Uses(_) | About::EveryUse);
+            let compiled = match clause.rights.iter().all(|it| it.items.is_empty()) || !uses {
+                true => self.clause(clause, stars),
+                false => Err("expected rights without attributes in a rule about uses".to_owned()),
+            };
+            let compiled = compiled.and_then(|it| {
+                self.check_effects(&about, clause)?;
+                Ok(it)
+            });
             compiled.map_err(in_part(RulePart::Clause(number)))
         });
         let clauses = clauses.collect::<Result<Vec<CompiledClause>, Wrong>>()?;
-        let uses = matches!(rule.about, About::Uses(_) | About::EveryUse);
-        let partial = |it: &CompiledClause| it.effects.iter().any(|it| it.on.is_some());
-        if let Some(number) = clauses.iter().position(|it| uses && partial(it)) {
-            let message = "expected rights without attributes in a rule about uses".to_owned();
-            return Err(in_part(RulePart::Clause(number))(message));
-        }
         Ok(CompiledRule {
             targets,
             filter,
@@ -230,20 +300,22 @@ impl Compiler<'_> {
     }
 
     fn clause(&self, clause: &Clause, stars: usize) -> Result<CompiledClause, String> {
+        if !clause.subject.is_within(DEPTH_MAX) {
+            return Err(format!(
+                "expected at most {DEPTH_MAX} conditions in each other, got more"
+            ));
+        }
         let effects = clause.rights.iter().map(|it| {
-            let exact = clause.denies || it.only;
             let on = match it.items.is_empty() {
                 true => None,
                 false => Some(self.items(&it.items)?),
             };
-            Ok(Effect {
-                rights: if exact {
-                    it.right.exactly()
-                } else {
-                    it.right.with_lower()
-                },
-                on,
-            })
+            let rights = match (clause.denies, it.only) {
+                (true, _) => it.right.denied(),
+                (false, true) => it.right.exactly(),
+                (false, false) => it.right.with_lower(),
+            };
+            Ok(Effect { rights, on })
         });
         Ok(CompiledClause {
             denies: clause.denies,

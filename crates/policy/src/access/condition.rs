@@ -5,7 +5,7 @@
 
 use schema::{Filter, Name, Truth, TypeId};
 
-use crate::access::facts::{Asker, EntryFacts, Group, Identity, Role, SubjectFacts};
+use crate::access::facts::{Asker, EntryFacts, Group, Identity, Origin, Role, SubjectFacts};
 use crate::access::hours::Hours;
 use crate::access::pattern::{Captures, NamePattern};
 use crate::access::rules::Reach;
@@ -51,34 +51,36 @@ impl Condition {
 
     /// Returns the truth of a condition without parts; `None` if it depends on an entry.
     fn of_subject(&self, asker: &Asker, facts: &dyn SubjectFacts) -> Option<Truth> {
-        let about_name = |role: Role, test: &dyn Fn(&Name) -> Truth| {
-            Some(asker.name(role).map_or(Truth::False, test))
-        };
+        let about_name =
+            |role: Role, test: &dyn Fn(&Name) -> Truth| Some(asker.about_name(role, test));
         match self {
             Condition::Known(truth) => Some(*truth),
-            Condition::Anonymous(role) => Some(asker.name(*role).is_none().into()),
-            Condition::Users(role) => Some(asker.name(*role).is_some().into()),
+            Condition::Anonymous(role) => Some(negated(asker.about_name(*role, |_| Truth::True))),
+            Condition::Users(role) => Some(asker.about_name(*role, |_| Truth::True)),
             Condition::Administrator(role) => {
                 let identity = asker.identity(*role);
-                Some(matches!(identity, Identity::Administrator(_)).into())
+                let administrator = matches!(identity, Identity::Administrator(_));
+                about_name(*role, &|_| administrator.into())
             }
             Condition::Below(role, reach, name) => {
                 about_name(*role, &|it| reaches(*reach, name, it).into())
             }
             Condition::Pattern(role, pattern) if pattern.highest_capture() == 0 => {
-                about_name(*role, &|it| pattern.captures(it, &[]).is_some().into())
+                about_name(*role, &|it| pattern.judge(it, &[]).truth())
             }
             Condition::Group(role, group) => about_name(*role, &|it| facts.is_member(it, group)),
             Condition::Having(role, filter) => about_name(*role, &|it| facts.matches(it, filter)),
-            Condition::From(network) => {
-                let address = asker.address;
-                Some(address.is_some_and(|it| network.contains(it)).into())
-            }
-            Condition::FromLocal => {
-                let address = asker.address.map(|it| it.to_canonical());
-                Some(address.is_none_or(|it| it.is_loopback()).into())
-            }
-            Condition::Via(way) => Some(asker.ways.contains(*way).into()),
+            Condition::From(network) => Some(match asker.origin {
+                Origin::Socket => Truth::False,
+                Origin::Address(address) => network.contains(address).into(),
+                Origin::Unknown => Truth::Undefined,
+            }),
+            Condition::FromLocal => Some(match asker.origin {
+                Origin::Socket => Truth::True,
+                Origin::Address(address) => address.to_canonical().is_loopback().into(),
+                Origin::Unknown => Truth::Undefined,
+            }),
+            Condition::Via(way) => Some(asker.ways.truth(*way)),
             Condition::At(hours) => Some(match asker.minute {
                 Some(minute) => hours.contains(minute).into(),
                 None => Truth::Undefined,
@@ -87,9 +89,9 @@ impl Condition {
             Condition::Own(role)
             | Condition::Named(role, _)
             | Condition::NamedAbove(role, _)
-            | Condition::Pattern(role, _) => match asker.name(*role) {
+            | Condition::Pattern(role, _) => match asker.identity(*role).name() {
                 Some(_) => None,
-                None => Some(Truth::False),
+                None => Some(asker.about_name(*role, |_| Truth::Undefined)),
             },
             Condition::Not(_) | Condition::All(_) | Condition::Any(_) => None,
         }
@@ -103,9 +105,7 @@ impl Condition {
         entry: &dyn EntryFacts,
         captures: Option<&Captures>,
     ) -> Truth {
-        let about_name = |role: &Role, test: &dyn Fn(&Name) -> Truth| {
-            asker.name(*role).map_or(Truth::False, test)
-        };
+        let about_name = |role: &Role, test: &dyn Fn(&Name) -> Truth| asker.about_name(*role, test);
         match self {
             Condition::Known(truth) => *truth,
             Condition::Own(role) => about_name(role, &|it| (it == entry.name()).into()),
@@ -116,7 +116,7 @@ impl Condition {
                 about_name(role, &|it| entry.superior_names(*attribute, it))
             }
             Condition::Pattern(role, pattern) => about_name(role, &|it| match captures {
-                Some(captures) => pattern.captures(it, captures).is_some().into(),
+                Some(captures) => pattern.judge(it, captures).truth(),
                 None => Truth::Undefined,
             }),
             Condition::Not(inner) => negated(inner.judge(asker, entry, captures)),

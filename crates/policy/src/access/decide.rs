@@ -1,25 +1,40 @@
 //! Decisions: whether one subject has one right to one thing of one entry.
 
-use schema::matching::Family;
-use schema::{Name, Truth};
+mod memo;
 
-use crate::access::compile::{Asked, CompiledRule, CompiledTarget, Cover, Holds, Inner, RuleSet};
+use std::sync::Arc;
+
+use schema::Truth;
+
+use crate::access::compile::{
+    Asked, CompiledRule, CompiledTarget, Cover, Inner, OwnName, RuleSet, has_names,
+};
 use crate::access::condition::{Condition, reaches};
-use crate::access::facts::{Asker, EntryFacts, Role, SubjectFacts};
-use crate::access::objects::Object;
-use crate::access::pattern::Captures;
+use crate::access::facts::{Asker, EntryFacts, Identity, SubjectFacts};
+use crate::access::objects::{Answer, Object};
+use crate::access::pattern::{Captures, Matching};
 use crate::access::right::{Right, RightSet};
 use crate::access::rules::{Place, Then};
 use crate::access::walk::{Clause, Judged, Span, Step, walk};
+use crate::access::words::Way;
+
+pub(super) use memo::Memo;
 
 /// Minutes in a week: the longest time for which a subject's conditions hold.
 const WEEK_MINUTES: u16 = 7 * 24 * 60;
 
-/// The rules for one subject: what depends on the subject alone has been judged.
+/// The rules for one subject: what depends on the subject alone has been judged. Cloning copies a
+/// pointer, and threads may share it.
 #[derive(Debug, Clone)]
 pub struct SubjectRules {
     set: RuleSet,
-    pub(super) asker: Asker,
+    bound: Arc<Bound>,
+}
+
+/// What was judged for one subject.
+#[derive(Debug)]
+struct Bound {
+    asker: Asker,
     /// What is left of the condition of each clause of each rule.
     conditions: Vec<Vec<Condition>>,
     steady_minutes: u16,
@@ -57,7 +72,10 @@ pub struct Ruling {
 impl RuleSet {
     /// Judges what depends on the subject alone. The result holds until the identity, a group or
     /// the subject's entry changes, and for [`SubjectRules::steady_minutes`] at most.
+    ///
+    /// Asks about each group and each filter once, however many clauses name it.
     pub fn of_subject(&self, asker: Asker, facts: &dyn SubjectFacts) -> SubjectRules {
+        let facts = &Memo::of(facts);
         let (mut conditions, mut steady_minutes) = (Vec::new(), WEEK_MINUTES);
         for rule in &self.inner.rules {
             let bound = rule.clauses.iter().map(|clause| {
@@ -70,11 +88,14 @@ impl RuleSet {
             });
             conditions.push(bound.collect());
         }
-        SubjectRules {
-            set: self.clone(),
+        let bound = Bound {
             asker,
             conditions,
             steady_minutes,
+        };
+        SubjectRules {
+            set: self.clone(),
+            bound: Arc::new(bound),
         }
     }
 }
@@ -85,9 +106,27 @@ impl SubjectRules {
         &self.set
     }
 
+    /// The subject, as it was when its conditions were judged.
+    pub fn asker(&self) -> &Asker {
+        &self.bound.asker
+    }
+
     /// Minutes after the asker's minute for which no `at` in the rules changes its answer.
     pub fn steady_minutes(&self) -> u16 {
-        self.steady_minutes
+        self.bound.steady_minutes
+    }
+
+    /// Judges the rules for an operation that the subject does as another identity (RFC 4370): it
+    /// acts as `other`, comes by `via proxied` too, and stays who it really is. Whether it may is
+    /// another question: for [`Right::Proxy`] of the entry of `other`.
+    pub fn acting_as(&self, other: Identity, facts: &dyn SubjectFacts) -> SubjectRules {
+        let own = self.asker();
+        let asker = Asker {
+            acting: other,
+            ways: own.ways.and(Way::Proxied),
+            ..own.clone()
+        };
+        self.set.of_subject(asker, facts)
     }
 
     /// Decides whether the subject has `right` to a thing of an entry, and by which clause.
@@ -119,7 +158,7 @@ impl SubjectRules {
 
     pub(super) fn condition(&self, at: Place) -> &Condition {
         let clause = at.clause.expect("only clauses have conditions");
-        &self.conditions[at.rule][clause]
+        &self.bound.conditions[at.rule][clause]
     }
 
     /// Returns the rules judged on an entry; the walk notes its steps if there is room for them.
@@ -137,10 +176,7 @@ impl SubjectRules {
         };
         if let (Object::Attribute(id), Some(value)) = (question.object, question.value) {
             let (rules, schema) = (&self.inner().rules, &self.inner().schema);
-            let rule = schema.type_of(id).equality;
-            let named = [Family::DistinguishedName, Family::NameAndUid];
-            let may_be_own = rule.is_some_and(|it| named.contains(&it.family));
-            if may_be_own || rules.iter().any(tells) {
+            if has_names(schema, id) || rules.iter().any(tells) {
                 let mut octets = Vec::new();
                 let done = schema.normalise_equality(id, value, &mut octets);
                 normal = done.ok().map(|()| octets);
@@ -207,8 +243,8 @@ impl OnEntry<'_> {
     }
 
     fn value_is_own(&self) -> bool {
-        let own = self.rules.asker.name(Role::Acting).map(Name::bytes);
-        own.is_some() && self.normal.as_deref() == own
+        let own = self.rules.asker().acting.name();
+        own.is_some_and(|it| self.normal.as_deref() == Some(it.bytes()))
     }
 
     fn asked(&self) -> Asked<'_> {
@@ -216,7 +252,13 @@ impl OnEntry<'_> {
             None => Asked::Any,
             Some(_) => Asked::One {
                 normal: self.normal.as_deref(),
-                own: self.rules.asker.name(Role::Acting).map(Name::bytes),
+                own: match &self.rules.asker().acting {
+                    Identity::Anonymous => OwnName::Nobody,
+                    Identity::Unknown => OwnName::Unknown,
+                    Identity::Entry(name) | Identity::Administrator(name) => {
+                        OwnName::Is(name.bytes())
+                    }
+                },
             },
         }
     }
@@ -228,9 +270,9 @@ impl OnEntry<'_> {
     /// Returns the rights if the question's object is among those of a cover.
     fn held(&self, cover: &Cover, rights: RightSet) -> Span<RightSet> {
         match cover.holds(self.question.object, self.asked()) {
-            Holds::No => Span::default(),
-            Holds::Surely => Span::of(rights),
-            Holds::Perhaps => Span {
+            Answer::No => Span::default(),
+            Answer::Yes => Span::of(rights),
+            Answer::Perhaps => Span {
                 surely: RightSet::NONE,
                 perhaps: rights,
             },
@@ -251,17 +293,40 @@ impl Judged<RightSet> for OnEntry<'_> {
         let rule = &self.rules.inner().rules[rule];
         self.captures = None;
         let name = self.entry.name();
-        let matches = rule.targets.iter().any(|target| match target {
-            CompiledTarget::Everything => true,
-            CompiledTarget::Below(reach, base) => reaches(*reach, base, name),
-            CompiledTarget::Pattern(pattern) => {
-                self.captures = pattern.captures(name, &[]);
-                self.captures.is_some()
+        let mut matches = Truth::False;
+        for target in &rule.targets {
+            let truth = match target {
+                CompiledTarget::Everything => Truth::True,
+                CompiledTarget::Below(reach, base) => reaches(*reach, base, name).into(),
+                CompiledTarget::Pattern(pattern) => {
+                    let matching = pattern.judge(name, &[]);
+                    let truth = matching.truth();
+                    if let Matching::Yes(captures) = matching {
+                        self.captures = Some(captures);
+                    }
+                    truth
+                }
+            };
+            match truth {
+                Truth::False => (),
+                Truth::Undefined => matches = Truth::Undefined,
+                Truth::True => {
+                    if matches == Truth::Undefined {
+                        // Another target may have matched before, with other captures.
+                        self.captures = None;
+                    }
+                    matches = Truth::True;
+                    break;
+                }
             }
-        });
+        }
         match (&rule.filter, matches) {
-            (Some(filter), true) => self.entry.matches(filter),
-            _ => matches.into(),
+            (None, _) | (_, Truth::False) => matches,
+            (Some(filter), Truth::True) => self.entry.matches(filter),
+            (Some(filter), Truth::Undefined) => match self.entry.matches(filter) {
+                Truth::False => Truth::False,
+                _ => Truth::Undefined,
+            },
         }
     }
 
@@ -293,7 +358,7 @@ impl Judged<RightSet> for OnEntry<'_> {
             return truth;
         }
         let condition = self.rules.condition(at);
-        condition.judge(&self.rules.asker, self.entry, self.captures.as_ref())
+        condition.judge(self.rules.asker(), self.entry, self.captures.as_ref())
     }
 
     fn note(&mut self, step: Step) {
@@ -329,3 +394,5 @@ impl Judged<RightSet> for OnEntry<'_> {
 mod cases;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod unknown;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use schema::{Schema, Truth};
 
-use crate::access::decide::{Question, Ruling, SubjectRules};
+use crate::access::decide::{Memo, Question, Ruling, SubjectRules};
 use crate::access::facts::{EntryFacts, SubjectFacts};
 use crate::access::objects::Object;
 use crate::access::right::Right;
@@ -29,7 +29,7 @@ pub struct Explanation {
     /// What each rule and clause contributed, in the order in which they were asked.
     pub reasons: Vec<Reason>,
     /// The fewest conditions on the subject whose change turns the decision; `None` when no change
-    /// within one clause does.
+    /// within one of the first hundred clauses that were asked does.
     pub by_subject: Option<Vec<Flip>>,
     /// The smallest change of the rules that turns the decision.
     pub by_rules: RuleChange,
@@ -91,7 +91,7 @@ impl SubjectRules {
         let changes = change::Changes {
             rules: self,
             entry,
-            facts,
+            facts: &Memo::of(facts),
             question,
             right: asked,
         };
@@ -103,7 +103,7 @@ impl SubjectRules {
             thing: thing(&self.inner().schema, question.object, entry),
             ruling,
             reasons: reasons.collect(),
-            by_subject: changes.fewest_flips(ruling.allowed),
+            by_subject: changes.fewest_flips(&steps, ruling.allowed),
             by_rules: RuleChange::of(self.set(), ruling),
         }
     }

@@ -16,15 +16,46 @@ pub enum Identity {
     Entry(Name),
     /// The server's administrator, by this name.
     Administrator(Name),
+    /// An identity that cannot be told any more, e.g. a name that the schema no longer resolves.
+    /// What rules say about identities is neither true nor false of it.
+    Unknown,
 }
 
 impl Identity {
-    /// The name; `None` when anonymous.
+    /// The name; `None` when anonymous or unknown.
     pub fn name(&self) -> Option<&Name> {
         match self {
-            Identity::Anonymous => None,
+            Identity::Anonymous | Identity::Unknown => None,
             Identity::Entry(name) | Identity::Administrator(name) => Some(name),
         }
+    }
+
+    /// Returns the truth of what is said about a name: false of nobody, undefined of an unknown
+    /// identity.
+    pub(super) fn about_name(&self, test: impl FnOnce(&Name) -> Truth) -> Truth {
+        match self {
+            Identity::Anonymous => Truth::False,
+            Identity::Unknown => Truth::Undefined,
+            Identity::Entry(name) | Identity::Administrator(name) => test(name),
+        }
+    }
+}
+
+/// Where the client of an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// At a Unix socket of this machine.
+    Socket,
+    /// At an address; one of IPv4 mapped into IPv6 counts as one of IPv4.
+    Address(IpAddr),
+    /// Not known: what rules say about addresses is neither true nor false.
+    Unknown,
+}
+
+impl From<Option<IpAddr>> for Origin {
+    /// Returns the origin of a client with a known address, or of one at a Unix socket.
+    fn from(address: Option<IpAddr>) -> Origin {
+        address.map_or(Origin::Socket, Origin::Address)
     }
 }
 
@@ -35,9 +66,9 @@ pub struct Asker {
     pub acting: Identity,
     /// The identity that authenticated; the same as `acting` unless the operation is proxied.
     pub real: Identity,
-    /// Address of the client; `None` for a Unix socket.
-    pub address: Option<IpAddr>,
-    /// Transport and ways of authentication.
+    /// Where the client is.
+    pub origin: Origin,
+    /// Transport and ways of authentication: those that hold, and those not known of.
     pub ways: Ways,
     /// The present minute of the week; `None` if it is unknown.
     pub minute: Option<WeekMinute>,
@@ -58,14 +89,14 @@ impl Asker {
         }
     }
 
-    /// Returns the name of an identity; `None` when it is anonymous.
-    pub(super) fn name(&self, role: Role) -> Option<&Name> {
-        self.identity(role).name()
+    /// Returns the truth of what is said about the name of an identity.
+    pub(super) fn about_name(&self, role: Role, test: impl FnOnce(&Name) -> Truth) -> Truth {
+        self.identity(role).about_name(test)
     }
 }
 
 /// A group whose members a rule means.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Group {
     /// Name of the group's entry.
     pub name: Name,

@@ -10,10 +10,14 @@ use std::fmt;
 
 use crate::access::right::RightWord;
 use crate::access::rules::{Clause, Grant, Item, Reach, Rule, Target, Then, Things, Who};
-use crate::access::sets;
 
-/// Rules of the default set that every imported set begins with.
-const OWN_RULES: [&str; 3] = ["administrator", "administrator-uses", "configuration"];
+/// Rules of the program's sets that every imported set begins with.
+const OWN_RULES: [&str; 4] = [
+    "administrator",
+    "uses",
+    "administrator-uses",
+    "configuration",
+];
 
 /// Rules carried over from another server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,10 +68,9 @@ impl fmt::Display for ReportLine {
     }
 }
 
-/// Returns the rules about the administrator, whom no rule binds elsewhere either, and about
-/// the configuration, which has other entries there.
-fn own_rules() -> Vec<Rule> {
-    let mut rules = sets::default();
+/// Returns the rules of a set about the administrator, whom no rule binds elsewhere either, about
+/// uses, and about the configuration, which has other entries there.
+fn own_rules(mut rules: Vec<Rule>) -> Vec<Rule> {
     rules.retain(|it| OWN_RULES.contains(&it.name.as_str()));
     rules
 }

@@ -2,16 +2,17 @@
 //! every rule as text for each single decision, and tries every way in which undefined facts could
 //! turn out.
 
+mod names;
+
 use schema::{Name, Schema, Truth, TypeId};
 
-use crate::access::facts::{Asker, EntryFacts, Group, Identity, SubjectFacts};
+use crate::access::facts::{Asker, EntryFacts, Group, Identity, Origin, SubjectFacts};
 use crate::access::objects::Object;
 use crate::access::right::Right;
-use crate::access::rules::{
-    About, Clause, Item, Reach, Rule, Target, Then, Things, ValueWord, Who,
-};
+use crate::access::rules::{About, Clause, Item, Rule, Target, Then, Things, ValueWord, Who};
 use crate::access::words::Use;
 use crate::secrets::Secrets;
+use names::{fits, within};
 
 /// The facts of a random world: every answer follows from the seed, and is asked about by text.
 pub(crate) struct World<'w> {
@@ -163,15 +164,19 @@ impl Model<'_> {
 
     fn effect(&self, clause: &Clause) -> Truth {
         let all = clause.rights.iter().map(|grant| {
+            let changes = [Right::AddValue, Right::DeleteValue];
             let rights = match clause.denies || grant.only {
                 true => grant.right.exactly(),
                 false => grant.right.with_lower(),
             };
+            let own = clause.denies
+                && self.right == Right::SelfValue
+                && changes.iter().any(|it| rights.contains(*it));
             let on = match grant.items.is_empty() {
                 true => Truth::True,
                 false => self.items(&grant.items),
             };
-            both(rights.contains(self.right).into(), on)
+            both((own || rights.contains(self.right)).into(), on)
         });
         all.fold(Truth::False, either)
     }
@@ -258,11 +263,17 @@ impl Model<'_> {
         };
         let resolve = |it: &str| self.world.schema.resolve_name(it).ok();
         let given = std::str::from_utf8(given).ok().and_then(resolve);
-        match word {
-            ValueWord::Equal(value) => (given.is_some() && given == resolve(value)).into(),
-            ValueWord::Own => {
-                (given.is_some() && given.as_ref() == self.asker.acting.name()).into()
-            }
+        // What is no name may stand for any.
+        let Some(given) = given else {
+            return match (word, &self.asker.acting) {
+                (ValueWord::Own, Identity::Anonymous) => Truth::False,
+                _ => Truth::Undefined,
+            };
+        };
+        match (word, &self.asker.acting) {
+            (ValueWord::Equal(value), _) => (Some(given) == resolve(value)).into(),
+            (ValueWord::Own, Identity::Unknown) => Truth::Undefined,
+            (ValueWord::Own, acting) => (Some(&given) == acting.name()).into(),
         }
     }
 
@@ -281,13 +292,19 @@ impl Model<'_> {
     fn who(&self, who: &Who, identity: &Identity) -> Truth {
         let world = self.world;
         let name = identity.name();
-        let named = |test: &dyn Fn(&Name) -> Truth| name.map_or(Truth::False, test);
+        let unknown = *identity == Identity::Unknown;
+        let named = |test: &dyn Fn(&Name) -> Truth| match name {
+            _ if unknown => Truth::Undefined,
+            Some(name) => test(name),
+            None => Truth::False,
+        };
         match who {
             Who::Anyone => Truth::True,
+            Who::Anonymous if unknown => Truth::Undefined,
             Who::Anonymous => name.is_none().into(),
-            Who::Users => name.is_some().into(),
-            Who::Administrator => matches!(identity, Identity::Administrator(_)).into(),
-            Who::Own => (name == Some(&self.entry.name)).into(),
+            Who::Users => named(&|_| Truth::True),
+            Who::Administrator => named(&|_| matches!(identity, Identity::Administrator(_)).into()),
+            Who::Own => named(&|it| (it == &self.entry.name).into()),
             Who::Below { reach, dn } => named(&|it| within(*reach, &world.name(dn), it).into()),
             Who::Pattern(pattern) => named(&|it| {
                 let own = self.entry.name.to_string();
@@ -303,18 +320,17 @@ impl Model<'_> {
                 named(&|it| self.entry.superior_names(world.attribute(attribute), it))
             }
             Who::Having(filter) => named(&|it| world.filter(it, &world.resolve(filter))),
-            Who::From(network) => self
-                .asker
-                .address
-                .is_some_and(|it| network.contains(it))
-                .into(),
-            Who::FromLocal => {
-                let address = self.asker.address;
-                address
-                    .is_none_or(|it| it.to_canonical().is_loopback())
-                    .into()
-            }
-            Who::Via(way) => self.asker.ways.contains(*way).into(),
+            Who::From(network) => match self.asker.origin {
+                Origin::Address(address) => network.contains(address).into(),
+                Origin::Socket => Truth::False,
+                Origin::Unknown => Truth::Undefined,
+            },
+            Who::FromLocal => match self.asker.origin {
+                Origin::Address(address) => address.to_canonical().is_loopback().into(),
+                Origin::Socket => Truth::True,
+                Origin::Unknown => Truth::Undefined,
+            },
+            Who::Via(way) => self.asker.ways.truth(*way),
             Who::At(hours) => match self.asker.minute {
                 Some(minute) => hours.contains(minute).into(),
                 None => Truth::Undefined,
@@ -351,40 +367,4 @@ fn either(one: Truth, other: Truth) -> Truth {
         (Truth::False, Truth::False) => Truth::False,
         _ => Truth::Undefined,
     }
-}
-
-fn within(reach: Reach, base: &Name, name: &Name) -> bool {
-    let above = std::iter::successors(Some(name.clone()), Name::parent);
-    let steps = above.into_iter().position(|it| it == *base);
-    match (reach, steps) {
-        (_, None) => false,
-        (Reach::Entry, Some(steps)) => steps == 0,
-        (Reach::One, Some(steps)) => steps == 1,
-        (Reach::Children, Some(steps)) => steps > 0,
-        (Reach::Subtree, Some(_)) => true,
-    }
-}
-
-/// Returns whether the text of a name fits a pattern, for the names and patterns of the tests.
-fn fits(pattern: &str, name: &str, captured: &str) -> bool {
-    let pattern = pattern.to_ascii_lowercase().replace("$1", captured);
-    if let Some(rest) = pattern.strip_prefix("**,") {
-        return name == rest || name.ends_with(&format!(",{rest}"));
-    }
-    let rdns = |text: &str| match text.is_empty() {
-        true => Vec::new(),
-        false => text.split(',').map(str::to_owned).collect::<Vec<_>>(),
-    };
-    let (pattern, name) = (rdns(&pattern), rdns(name));
-    pattern.len() == name.len()
-        && pattern
-            .iter()
-            .zip(&name)
-            .all(|(pattern, rdn)| match pattern.split_once('*') {
-                None => pattern == rdn,
-                Some((before, after)) => {
-                    let middle = rdn.strip_prefix(before);
-                    middle.is_some_and(|it| it.ends_with(after))
-                }
-            })
 }

@@ -31,6 +31,23 @@ impl Object {
     }
 }
 
+/// An answer of rules: it may depend on what was not asked yet, or is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Answer {
+    /// In no case.
+    No,
+    /// In some cases, or nobody knows.
+    Perhaps,
+    /// In every case.
+    Yes,
+}
+
+impl From<bool> for Answer {
+    fn from(yes: bool) -> Answer {
+        if yes { Answer::Yes } else { Answer::No }
+    }
+}
+
 /// A set of objects: one bit for each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectSet {

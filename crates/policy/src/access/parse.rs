@@ -1,7 +1,8 @@
 //! Reading the text of access rules.
 //!
 //! The grammar stands in docs/adr/0065-the-language-of-access-rules.md. No text makes the parser
-//! panic or recurse deeper than [`DEPTH_MAX`].
+//! panic, or recurse deeper than [`crate::access::rules::DEPTH_MAX`]. Its size is bounded by
+//! [`TEXT_MAX`].
 
 mod items;
 mod scan;
@@ -13,7 +14,9 @@ use std::collections::HashSet;
 
 use crate::access::error::{Position, RuleError, nearest};
 use crate::access::right::RightWord;
-use crate::access::rules::{About, Clause, Grant, Reach, Rule, Target, Then};
+use crate::access::rules::{
+    About, CLAUSES_MAX, Clause, Grant, RULES_MAX, Reach, Rule, Target, Then,
+};
 pub use items::is_attribute_word;
 pub(super) use items::kind_word;
 pub use subject::is_subject_attribute;
@@ -21,8 +24,8 @@ pub(super) use subject::simple_word;
 
 use scan::{Scanner, Token};
 
-/// Nesting of parentheses, `not` and `real` in a subject at most.
-pub const DEPTH_MAX: u8 = 32;
+/// Octets of the text of one set of rules at most.
+pub const TEXT_MAX: usize = 4 << 20;
 
 /// Rules with their places in the text from which they were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +52,16 @@ pub struct RulePlaces {
 /// Reads the text of access rules.
 ///
 /// # Errors
-/// The first error in the text, with its place.
+/// The first error in the text, with its place: also where it grows beyond [`TEXT_MAX`],
+/// [`RULES_MAX`] or [`CLAUSES_MAX`].
 pub fn parse(text: &str) -> Result<RuleText, RuleError> {
+    if text.len() > TEXT_MAX {
+        let given = text.len();
+        let message = format!("expected {TEXT_MAX} octets of access rules at most, got {given}");
+        let position = None;
+        return Err(RuleError { position, message });
+    }
+    let mut clauses = 0;
     let mut parser = Parser {
         scanner: Scanner::new(text),
     };
@@ -68,6 +79,13 @@ pub fn parse(text: &str) -> Result<RuleText, RuleError> {
                 "expected a name of its own for each rule, got {} again",
                 rule.name
             );
+            let position = Some(at);
+            return Err(RuleError { position, message });
+        }
+        clauses += rule.clauses.len();
+        if read.rules.len() == RULES_MAX || clauses > CLAUSES_MAX {
+            let message =
+                format!("expected {RULES_MAX} rules and {CLAUSES_MAX} clauses at most, got more");
             let position = Some(at);
             return Err(RuleError { position, message });
         }

@@ -1,12 +1,14 @@
 //! Patterns of names: `uid=*,ou=People,**,dc=example` with stars for parts of values.
 //!
-//! A star stands for any text within one value; `**,` at the beginning for any number of RDNs. A
-//! name is compared in time linear in its length for one pattern: nothing is tried twice.
+//! A star stands for any text within the value of an RDN; `**,` at the beginning for any number of
+//! RDNs. Of an RDN with several values nobody knows which one a rule means: whether it matches is
+//! undefined, so that an entry with such a name is not past a rule that takes rights. A name is
+//! compared in time linear in its length for one pattern: nothing is tried twice.
 
 #[cfg(test)]
 mod tests;
 
-use schema::{Name, Schema};
+use schema::{Name, Schema, Truth};
 
 /// Octets between the values of an RDN's normal form; see [`Name`].
 const VALUE_SEPARATOR: [u8; 2] = [0, 1];
@@ -14,6 +16,26 @@ const VALUE_SEPARATOR: [u8; 2] = [0, 1];
 /// The texts that the stars of a pattern stand for in one name, in normal form, by the order of the
 /// stars in the pattern's text.
 pub(super) type Captures = Vec<Vec<u8>>;
+
+/// Whether a name matches a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Matching {
+    No,
+    /// An RDN has several values, of which one may be what a star stands for.
+    Perhaps,
+    /// The stars stand for these texts.
+    Yes(Captures),
+}
+
+impl Matching {
+    pub(super) fn truth(&self) -> Truth {
+        match self {
+            Matching::No => Truth::False,
+            Matching::Perhaps => Truth::Undefined,
+            Matching::Yes(_) => Truth::True,
+        }
+    }
+}
 
 /// A compiled pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,47 +163,71 @@ impl NamePattern {
         self.highest_capture
     }
 
-    /// Returns what the stars stand for in `name`; `None` if it does not match. `given` has what
-    /// the stars of the target stand for.
-    pub(super) fn captures(&self, name: &Name, given: &[Vec<u8>]) -> Option<Captures> {
+    /// Compares a name, and returns what the stars stand for in it. `given` has what the stars of
+    /// the target stand for.
+    pub(super) fn judge(&self, name: &Name, given: &[Vec<u8>]) -> Matching {
         let depth_fits = match self.open_below {
             true => name.depth() >= self.rdns.len(),
             false => name.depth() == self.rdns.len(),
         };
+        match depth_fits {
+            true => self.levels(name, given),
+            false => Matching::No,
+        }
+    }
+
+    /// Compares the RDNs that both the pattern and a name have.
+    fn levels(&self, name: &Name, given: &[Vec<u8>]) -> Matching {
         let mut captures = vec![Vec::new(); self.stars];
-        let matches = depth_fits
-            && self
-                .rdns
-                .iter()
-                .enumerate()
-                .all(|(level, form)| form.matches(name.rdn(level), given, &mut captures));
-        matches.then_some(captures)
+        let mut known = true;
+        for (form, rdn) in self.rdns.iter().zip(name.rdns()) {
+            match form.matches(rdn, given, &mut captures) {
+                Truth::False => return Matching::No,
+                Truth::Undefined => known = false,
+                Truth::True => (),
+            }
+        }
+        match known {
+            true => Matching::Yes(captures),
+            false => Matching::Perhaps,
+        }
     }
 
     /// Returns whether every entry at or below `base` matches.
     pub(super) fn matches_all_within(&self, base: &Name) -> bool {
-        self.open_below && self.captures(base, &[]).is_some()
+        self.open_below && matches!(self.judge(base, &[]), Matching::Yes(_))
     }
 
     /// Returns whether an entry at or below `base` may match.
     pub(super) fn may_match_within(&self, base: &Name) -> bool {
         let reaches = self.open_below || self.rdns.len() >= base.depth();
-        let mut captures = vec![Vec::new(); self.stars];
-        let levels = self.rdns.iter().zip(base.rdns());
-        let mut fits = levels.map(|(form, rdn)| form.matches(rdn, &[], &mut captures));
-        reaches && fits.all(|it| it)
+        reaches && self.levels(base, &[]) != Matching::No
     }
 }
 
 impl RdnForm {
-    fn matches(&self, rdn: &[u8], given: &[Vec<u8>], captures: &mut Captures) -> bool {
-        match self {
-            RdnForm::Exact(normal) => rdn == normal,
-            RdnForm::Parts(parts) => {
-                let one_value = !rdn.windows(2).any(|it| it == VALUE_SEPARATOR);
-                one_value && fill(parts, rdn, given, captures).is_some()
-            }
+    fn matches(&self, rdn: &[u8], given: &[Vec<u8>], captures: &mut Captures) -> Truth {
+        let parts = match self {
+            RdnForm::Exact(normal) => return (rdn == normal).into(),
+            RdnForm::Parts(parts) => parts,
+        };
+        if memchr::memmem::find(rdn, &VALUE_SEPARATOR).is_none() {
+            return fill(parts, rdn, given, captures).is_some().into();
         }
+        // Every form begins with the name of its attribute type and the sign behind it.
+        let begin = match parts.first() {
+            Some(Part::Text(text)) => text.as_slice(),
+            _ => &[],
+        };
+        let mut rest = Some(rdn);
+        while let Some(value) = rest {
+            if value.starts_with(begin) {
+                return Truth::Undefined;
+            }
+            rest = memchr::memmem::find(value, &VALUE_SEPARATOR)
+                .map(|at| &value[at + VALUE_SEPARATOR.len()..]);
+        }
+        Truth::False
     }
 }
 
@@ -209,19 +255,12 @@ fn fill(parts: &[Part], rdn: &[u8], given: &[Vec<u8>], captures: &mut Captures) 
     let mut stars = stars.into_iter();
     rest = rest.strip_suffix(&last[..])?;
     for text in between {
-        let at = find(rest, text)?;
+        let at = memchr::memmem::find(rest, text)?;
         captures[stars.next()?] = rest[..at].to_vec();
         rest = &rest[at + text.len()..];
     }
     captures[stars.next()?] = rest.to_vec();
     Some(())
-}
-
-fn find(octets: &[u8], text: &[u8]) -> Option<usize> {
-    if text.is_empty() {
-        return Some(0);
-    }
-    octets.windows(text.len()).position(|it| it == text)
 }
 
 enum Piece<'t> {

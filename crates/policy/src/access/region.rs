@@ -3,25 +3,31 @@
 //! The rules are judged on the search's base and scope. What has the same answer for every entry
 //! there needs no question for each of them; the rest has to be asked of each entry.
 
+mod area;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 use protocol::Scope;
-use schema::{Name, Truth, TypeId};
+use schema::{Name, Truth};
 
-use crate::access::compile::{CompiledRule, CompiledTarget, Inner};
+use crate::access::compile::{CompiledRule, Inner};
 use crate::access::condition::reaches;
 use crate::access::decide::SubjectRules;
-use crate::access::objects::{Bits, Object, ObjectSet};
+use crate::access::objects::{Answer, Bits, Object, ObjectSet};
 use crate::access::right::Right;
 use crate::access::rules::{Place, Reach};
 use crate::access::walk::{Clause, Judged, Span, walk};
 
-/// The rules for one subject in one region: a base and a scope.
-#[derive(Debug)]
-pub struct Region<'r> {
-    rules: &'r SubjectRules,
-    base: &'r Name,
+pub(super) use area::Area;
+pub use shown::{Hidden, Shown};
+
+/// The rules for one subject in one region: a base and a scope. It borrows nothing, and holds as
+/// long as the [`SubjectRules`] from which it was made.
+#[derive(Debug, Clone)]
+pub struct Region {
+    rules: SubjectRules,
+    base: Name,
     reach: Reach,
     /// Whether the target of each rule matches every entry of the region, or none.
     targets: Vec<Truth>,
@@ -36,27 +42,41 @@ pub struct Held {
     pub sometimes: ObjectSet,
 }
 
-impl SubjectRules {
-    /// Judges the rules on all entries of a region.
-    pub fn region<'r>(&'r self, base: &'r Name, scope: Scope) -> Region<'r> {
-        let reach = match scope {
-            Scope::BaseObject => Reach::Entry,
-            Scope::SingleLevel => Reach::One,
-            Scope::WholeSubtree => Reach::Subtree,
-            Scope::Subordinate => Reach::Children,
-        };
-        let area = Area { base, reach };
-        let targets = self.inner().rules.iter().map(|it| area.matches(it));
-        Region {
-            rules: self,
-            base,
-            reach,
-            targets: targets.collect(),
+impl Held {
+    /// Returns whether the right holds to an object: in every entry and for every value, in none,
+    /// or depending on them.
+    pub fn answer(&self, object: Object) -> Answer {
+        if self.always.contains(object) {
+            return Answer::Yes;
+        }
+        match self.sometimes.contains(object) {
+            true => Answer::Perhaps,
+            false => Answer::No,
         }
     }
 }
 
-impl Region<'_> {
+impl SubjectRules {
+    /// Judges the rules on all entries of a region, there or not.
+    pub fn region(&self, base: Name, scope: Scope) -> Region {
+        let reach = area::reach_of(scope);
+        let area = Area { base: &base, reach };
+        let targets = self.inner().rules.iter().map(|it| area.matches(it));
+        Region {
+            targets: targets.collect(),
+            rules: self.clone(),
+            base,
+            reach,
+        }
+    }
+}
+
+impl Region {
+    /// The rules that were judged.
+    pub fn rules(&self) -> &SubjectRules {
+        &self.rules
+    }
+
     /// Returns the objects to which the subject has a right.
     pub fn held(&self, right: Right) -> Held {
         let mut judged = InRegion {
@@ -70,15 +90,53 @@ impl Region<'_> {
         }
     }
 
-    /// Returns the attribute types, ascending, to which the subject lacks a right in every entry,
-    /// if it has the right to every entry itself and nothing depends on the entry or the value.
-    /// `None` means that entries have to be asked about one by one.
-    pub fn all_but(&self, right: Right) -> Option<Vec<TypeId>> {
+    /// Returns whether the subject has a right to an object, as far as the region alone tells.
+    pub fn answer(&self, right: Right, object: Object) -> Answer {
+        self.held(right).answer(object)
+    }
+
+    /// Returns whether every entry of another region lies in this one. Then what holds always or
+    /// never here holds so there.
+    pub fn covers(&self, base: &Name, scope: Scope) -> bool {
+        let reach = area::reach_of(scope);
+        self.area().covers(Area { base, reach })
+    }
+
+    /// Returns the rules judged on a part of this region: only rules that are open here are judged
+    /// again. `None` if the other region does not lie in this one.
+    pub fn held_in(&self, base: &Name, scope: Scope) -> Option<Region> {
+        if !self.covers(base, scope) {
+            return None;
+        }
+        let reach = area::reach_of(scope);
+        let area = Area { base, reach };
+        let rules = self.rules.inner().rules.iter().zip(&self.targets);
+        let targets = rules.map(|(rule, known)| match known {
+            Truth::Undefined => area.matches(rule),
+            known => *known,
+        });
+        Some(Region {
+            rules: self.rules.clone(),
+            targets: targets.collect(),
+            base: base.clone(),
+            reach,
+        })
+    }
+
+    /// Returns what the subject sees of the region's entries, by a right such as [`Right::Read`].
+    pub fn shown(&self, right: Right) -> Shown {
         let held = self.held(right);
-        let attributes_depend = held.sometimes.attributes().next().is_some();
-        let uniform = held.always.contains(Object::Entry) && !attributes_depend;
-        let hidden = || self.rules.inner().objects.without(&held.always);
-        uniform.then(|| hidden().attributes().collect())
+        let inner = self.rules.inner();
+        match held.answer(Object::Entry) {
+            Answer::No => Shown::Nothing,
+            Answer::Yes if held.sometimes.attributes().next().is_none() => {
+                let generation = self.rules.set().generation();
+                Shown::All {
+                    but: Hidden::all_but(held.always, &inner.objects, generation),
+                }
+            }
+            Answer::Yes | Answer::Perhaps => Shown::Ask,
+        }
     }
 
     /// Numbers of the rules that have to be judged on each entry: their targets match a part of the
@@ -101,13 +159,21 @@ impl Region<'_> {
         (0..self.targets.len()).filter(open).collect()
     }
 
+    fn area(&self) -> Area<'_> {
+        Area {
+            base: &self.base,
+            reach: self.reach,
+        }
+    }
+
     fn subject(&self, at: Place) -> Truth {
-        let asker = &self.rules.asker;
-        let owned = |role| match asker.name(role) {
-            Some(name) if !reaches(self.reach, self.base, name) => Truth::False,
-            Some(_) if self.reach == Reach::Entry => Truth::True,
-            Some(_) => Truth::Undefined,
-            None => Truth::False,
+        let asker = self.rules.asker();
+        let owned = |role| {
+            asker.about_name(role, |name| match self.reach {
+                reach if !reaches(reach, &self.base, name) => Truth::False,
+                Reach::Entry => Truth::True,
+                _ => Truth::Undefined,
+            })
         };
         self.rules.condition(at).judge_region(&owned)
     }
@@ -115,7 +181,7 @@ impl Region<'_> {
 
 /// One right, judged in a region for all objects at once.
 struct InRegion<'r> {
-    region: &'r Region<'r>,
+    region: &'r Region,
     right: Right,
 }
 
@@ -166,80 +232,4 @@ pub(super) fn effect(inner: &Inner, at: Place, right: Right) -> Clause<ObjectSet
         then: clause.then,
         effect,
     }
-}
-
-/// The entries of a region.
-pub(super) struct Area<'n> {
-    pub(super) base: &'n Name,
-    pub(super) reach: Reach,
-}
-
-impl Area<'_> {
-    /// Returns whether a rule's target matches every entry, or none.
-    pub(super) fn matches(&self, rule: &CompiledRule) -> Truth {
-        let mut found = Truth::False;
-        for target in &rule.targets {
-            match self.within(target) {
-                Truth::True => found = Truth::True,
-                Truth::Undefined if found == Truth::False => found = Truth::Undefined,
-                _ => (),
-            }
-        }
-        match found {
-            Truth::True if rule.filter.is_some() => Truth::Undefined,
-            other => other,
-        }
-    }
-
-    fn within(&self, target: &CompiledTarget) -> Truth {
-        match target {
-            CompiledTarget::Everything => Truth::True,
-            CompiledTarget::Below(reach, name) => self.below(*reach, name),
-            CompiledTarget::Pattern(pattern) if self.reach == Reach::Entry => {
-                pattern.captures(self.base, &[]).is_some().into()
-            }
-            CompiledTarget::Pattern(pattern) if pattern.matches_all_within(self.base) => {
-                Truth::True
-            }
-            CompiledTarget::Pattern(pattern) if !pattern.may_match_within(self.base) => {
-                Truth::False
-            }
-            CompiledTarget::Pattern(_) => Truth::Undefined,
-        }
-    }
-
-    /// Compares the levels of the region's entries with those that the target means.
-    fn below(&self, reach: Reach, name: &Name) -> Truth {
-        let (own, other) = (levels(self.reach), levels(reach));
-        if self.base.is_within(name) {
-            let steps = self.base.depth() - name.depth();
-            let (first, last) = (own.first + steps, own.last.saturating_add(steps));
-            return match () {
-                () if last < other.first || first > other.last => Truth::False,
-                () if first >= other.first && last <= other.last => Truth::True,
-                () => Truth::Undefined,
-            };
-        }
-        let steps = name.depth().saturating_sub(self.base.depth());
-        match name.is_within(self.base) && other.first + steps <= own.last {
-            true => Truth::Undefined,
-            false => Truth::False,
-        }
-    }
-}
-
-/// Levels below a name.
-struct Levels {
-    first: usize,
-    last: usize,
-}
-
-fn levels(reach: Reach) -> Levels {
-    let (first, last) = match reach {
-        Reach::Entry => (0, 0),
-        Reach::One => (1, 1),
-        Reach::Children => (1, usize::MAX),
-        Reach::Subtree => (0, usize::MAX),
-    };
-    Levels { first, last }
 }

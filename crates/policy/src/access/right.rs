@@ -190,7 +190,18 @@ impl RightWord {
         RightWord::all().find(|it| it.word() == word)
     }
 
-    /// Rights that `only WORD` gives and `deny WORD` takes: those of the word itself.
+    /// Rights that `deny SUBJECT WORD` takes: those of the word. Who may not add or delete values
+    /// may not do so with the own name either.
+    pub fn denied(self) -> RightSet {
+        let values = RightSet::of(&[Right::AddValue, Right::DeleteValue]);
+        let exactly = self.exactly();
+        match (exactly & values).is_empty() {
+            true => exactly,
+            false => exactly | RightSet::of(&[Right::SelfValue]),
+        }
+    }
+
+    /// Rights of the word itself, which `only WORD` gives.
     pub fn exactly(self) -> RightSet {
         use Right::*;
         match self {

@@ -7,6 +7,15 @@ use crate::access::right::RightWord;
 use crate::access::words::{Use, Way};
 use crate::network::Network;
 
+/// Rules in one set at most.
+pub const RULES_MAX: usize = 10_000;
+
+/// Clauses in all rules of one set at most.
+pub const CLAUSES_MAX: usize = 50_000;
+
+/// Nesting of parentheses, `not` and `real` in a subject at most.
+pub const DEPTH_MAX: u8 = 32;
+
 /// An access rule: what it is about, and who gets which rights to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
@@ -149,6 +158,15 @@ pub struct Grant {
     pub items: Vec<Item>,
 }
 
+impl Grant {
+    /// No right.
+    pub const NONE: Grant = Grant {
+        only: false,
+        right: RightWord::None,
+        items: Vec::new(),
+    };
+}
+
 /// What is looked at after a clause that matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
@@ -226,6 +244,30 @@ pub enum Who {
     All(Vec<Who>),
     /// At least one is true. At least two.
     Any(Vec<Who>),
+}
+
+impl Who {
+    /// Returns whether the text of the condition has at most `depth_max` conditions, parentheses
+    /// counted, in each other.
+    pub(super) fn is_within(&self, depth_max: u8) -> bool {
+        let joined = |it: &Who| matches!(it, Who::All(_) | Who::Any(_));
+        let below = depth_max.checked_sub(1);
+        match self {
+            Who::Real(inner) | Who::Not(inner) => below.is_some_and(|it| inner.part(it, joined)),
+            Who::All(parts) => parts.iter().all(|it| it.part(depth_max, joined)),
+            Who::Any(parts) => {
+                let any = |it: &Who| matches!(it, Who::Any(_));
+                parts.iter().all(|it| it.part(depth_max, any))
+            }
+            _ => below.is_some(),
+        }
+    }
+
+    /// Returns the same for a part, which may stand in parentheses.
+    fn part(&self, depth_max: u8, in_parentheses: impl Fn(&Who) -> bool) -> bool {
+        let depth_max = depth_max.checked_sub(u8::from(in_parentheses(self)));
+        depth_max.is_some_and(|it| self.is_within(it))
+    }
 }
 
 /// A place in a set of rules.

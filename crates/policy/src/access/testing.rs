@@ -1,10 +1,18 @@
 //! Random rules for tests: every construct of the language, over few names so that they meet.
 
+use std::sync::LazyLock;
+
+use crate::access::compile::without_idle;
 use crate::access::right::{Right, RightWord};
 use crate::access::rules::{
     About, Clause, Grant, Item, Reach, Rule, Target, Then, Things, ValueWord, Who,
 };
 use crate::access::words::{Use, Way};
+use crate::secrets::Secrets;
+use schema::Schema;
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::standard);
+static SECRETS: LazyLock<Secrets> = LazyLock::new(|| Secrets::of(&SCHEMA, &[]));
 
 /// Entries of the small directory that random rules are about.
 pub(crate) const ENTRIES: [&str; 9] = [
@@ -68,8 +76,26 @@ pub(crate) fn rules(dice: &mut Dice, most: usize) -> Vec<Rule> {
             let rights = rule.clauses.iter_mut().flat_map(|it| &mut it.rights);
             rights.for_each(|it| it.items.clear());
         }
+        without_idle(&SCHEMA, &SECRETS, std::slice::from_mut(rule));
+        rule.clauses.retain(|it| !is_misplaced_none(it));
+        if rule.clauses.is_empty() {
+            rule.clauses.push(Clause {
+                denies: false,
+                subject: Who::Anyone,
+                rights: vec![Grant::NONE],
+                then: Then::Stop,
+            });
+        }
     }
     rules
+}
+
+/// Returns whether a clause has `none` where it has no effect.
+fn is_misplaced_none(clause: &Clause) -> bool {
+    let none = clause.rights.iter().any(|it| it.right == RightWord::None);
+    none && (clause.rights != [Grant::NONE]
+        || clause.denies
+        || !matches!(clause.then, Then::Stop | Then::NextRule))
 }
 
 fn rule(dice: &mut Dice) -> Rule {

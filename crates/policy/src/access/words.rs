@@ -1,5 +1,7 @@
 //! Fixed words of the language: uses of the server, and ways in which a subject came.
 
+use schema::Truth;
+
 /// An operation or a control that needs a right of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Use {
@@ -31,11 +33,18 @@ pub enum Use {
     Explain,
     /// Answers from the newest state only (RFC 6171).
     NoCopy,
+    /// Updates in bulk, which the rules for single updates do not check.
+    Bulk,
+    /// Reading the settings of the server again.
+    Reload,
+    /// The first value of an attribute description with options that no entry has had: each takes
+    /// one of a limited count of numbers forever.
+    NewOptions,
 }
 
 impl Use {
     /// All uses.
-    pub const ALL: [Use; 14] = [
+    pub const ALL: [Use; 17] = [
         Use::Sync,
         Use::Persist,
         Use::Unindexed,
@@ -50,6 +59,9 @@ impl Use {
         Use::Backup,
         Use::Explain,
         Use::NoCopy,
+        Use::Bulk,
+        Use::Reload,
+        Use::NewOptions,
     ];
 
     /// The word for this use in rules.
@@ -69,6 +81,9 @@ impl Use {
             Use::Backup => "backup",
             Use::Explain => "explain",
             Use::NoCopy => "no-copy",
+            Use::Bulk => "bulk",
+            Use::Reload => "reload",
+            Use::NewOptions => "new-options",
         }
     }
 }
@@ -126,18 +141,55 @@ impl Way {
     }
 }
 
-/// A set of ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ways(u16);
+/// The ways in which one subject came, and those of which that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ways {
+    came: u16,
+    unknown: u16,
+}
 
 impl Ways {
-    /// Returns the set of these ways.
+    /// Of no way is it known whether the subject came by it.
+    pub const UNKNOWN: Ways = Ways {
+        came: 0,
+        unknown: u16::MAX,
+    };
+
+    /// Returns what is known of a subject that came by these ways and no others.
     pub fn of(ways: &[Way]) -> Ways {
-        Ways(ways.iter().fold(0, |bits, it| bits | 1 << *it as u16))
+        let came = bits(ways);
+        Ways { came, unknown: 0 }
     }
 
-    /// Returns whether the set has the way.
-    pub fn contains(self, way: Way) -> bool {
-        self.0 & (1 << way as u16) != 0
+    /// Returns the same, except that it is not known whether the subject came by these ways.
+    pub fn unsure_of(self, ways: &[Way]) -> Ways {
+        let unknown = bits(ways);
+        Ways {
+            came: self.came & !unknown,
+            unknown: self.unknown | unknown,
+        }
     }
+
+    /// Returns the same for a subject that came by this way, too.
+    pub fn and(self, way: Way) -> Ways {
+        let more = bits(&[way]);
+        Ways {
+            came: self.came | more,
+            unknown: self.unknown & !more,
+        }
+    }
+
+    /// Returns whether the subject came by a way; undefined if that is not known.
+    pub fn truth(self, way: Way) -> Truth {
+        let bit = bits(&[way]);
+        match (self.came & bit != 0, self.unknown & bit != 0) {
+            (true, _) => Truth::True,
+            (false, true) => Truth::Undefined,
+            (false, false) => Truth::False,
+        }
+    }
+}
+
+fn bits(ways: &[Way]) -> u16 {
+    ways.iter().fold(0, |bits, it| bits | 1 << *it as u16)
 }

@@ -65,7 +65,7 @@ impl Execution<'_, '_> {
         let snapshot = self.batch.snapshot();
         let row = EntryView::new(row)?;
         let view = View::of_execution(&snapshot, &catalog, &subject);
-        let entry = view.unstored(row);
+        let entry = view.unstored(row)?;
         assertion::require_of(&view, &entry, condition, &|| self.second())
     }
 
@@ -108,7 +108,7 @@ impl Execution<'_, '_> {
 
     /// Returns the subject for access rules.
     fn subject(&self, write: &Write, administrator: bool) -> Subject {
-        let nobody = Subject::anonymous(None, true);
+        let nobody = Subject::of_record();
         let by = self.schema.resolve_name(write.by());
         match by {
             Ok(name) if name.depth() > 0 => {

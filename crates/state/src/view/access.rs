@@ -1,10 +1,15 @@
 //! What a subject may see, by the access rules.
 
 use super::plain::PlainView;
+use super::ruled::Claim;
 use crate::stop::Stop;
+use policy::access::objects::Object;
+use policy::access::right::Right as RuleRight;
+use policy::access::words::Use;
 use policy::{Decision, Right, Target};
 use protocol::ResultCode;
 use schema::{AttributeNumber, Name, TypeId};
+use smallvec::SmallVec;
 use store::{EntryId, EntryView, Lookup, Region, RegionScope};
 
 impl PlainView<'_> {
@@ -29,31 +34,79 @@ impl PlainView<'_> {
         (catalog.access).narrow(self.subject, &catalog.schema, filter);
     }
 
-    /// Whether an attribute type is secret for the subject.
+    /// Whether an attribute type is secret for the subject, in entries whose rules say nothing else.
     #[inline]
     pub fn conceals(&self, type_id: TypeId) -> bool {
         !self.sees_config && self.catalog.access.secrets().contains(type_id)
     }
 
-    /// Whether the subject may see the attribute.
+    /// Whether the subject may see the attribute in every entry.
     #[inline]
-    pub fn shows(&self, number: AttributeNumber) -> bool {
-        !self.hidden.contains(number)
+    pub fn shows_everywhere(&self, number: AttributeNumber) -> bool {
+        !self.has_rules && !self.hidden.contains(number)
     }
 
     /// Whether the subject may learn that an entry of this name exists or existed.
     pub fn may_hear_of(&self, name: &str) -> bool {
-        self.sees_config
-            || (self.catalog.schema.resolve_name(name))
-                .is_ok_and(|name| !name.is_within(&self.catalog.config))
+        if self.sees_config {
+            return true;
+        }
+        let Ok(name) = self.catalog.schema.resolve_name(name) else {
+            return false;
+        };
+        match self.has_rules {
+            // What cannot be read is not heard of.
+            true => (self.is_given(&name, &Claim::entry(RuleRight::Read))).unwrap_or(false),
+            false => !name.is_within(&self.catalog.config),
+        }
     }
 
     /// The decision of the access rules.
-    #[inline]
     pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
-        self.catalog
-            .access
-            .decide(self.subject, right, &Target { name, attribute })
+        if !self.has_rules {
+            let target = Target { name, attribute };
+            return self.catalog.access.decide(self.subject, right, &target);
+        }
+        self.decide_claims(name, &claims(right, attribute))
+    }
+
+    /// The decision of the directory's rules about several claims to one entry: all, or none.
+    fn decide_claims(&self, name: &Name, claims: &[Claim<'_>]) -> Decision {
+        let mut rule = "none".to_owned();
+        for claim in claims {
+            // What cannot be read gives no right.
+            let Ok(Some(ruling)) = self.ruling(name, claim) else {
+                return Decision::denied("unreadable".into());
+            };
+            rule = self.rule_of(&ruling);
+            if !ruling.allowed {
+                return Decision::denied(rule.into());
+            }
+        }
+        Decision {
+            allowed: !claims.is_empty(),
+            rule: rule.into(),
+        }
+    }
+
+    /// Refuses with `insufficientAccessRights` unless the directory's rules give all claims to the
+    /// entry.
+    pub fn require_claims(&self, name: &Name, claims: &[Claim<'_>]) -> Result<(), Stop> {
+        let decision = self.decide_claims(name, claims);
+        match decision.allowed || claims.is_empty() {
+            true => Ok(()),
+            false => self.refuse(&decision, "the right to do this", "this entry"),
+        }
+    }
+
+    /// Refuses a use of the server with `insufficientAccessRights` and the text `refused`, unless
+    /// the subject is the administrator or the directory's rules give it the use.
+    pub fn require_use(&self, what: Use, name: &Name, refused: &str) -> Result<(), Stop> {
+        let claim = Claim::of(RuleRight::Use, Object::Use(what));
+        match self.subject.is_administrator() || self.is_given(name, &claim)? {
+            true => Ok(()),
+            false => Stop::refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, refused),
+        }
     }
 
     /// Refuses with `insufficientAccessRights` and the text `refused` unless the subject is the
@@ -77,10 +130,6 @@ impl PlainView<'_> {
         if decision.allowed {
             return Ok(());
         }
-        let who = match self.subject.dn.as_str() {
-            "" => "an anonymous client",
-            dn => dn,
-        };
         let what = match attribute {
             Some(attribute) => format!(
                 "{} of this entry",
@@ -95,6 +144,14 @@ impl PlainView<'_> {
                 "write access"
             }
             Right::Authenticate => "leave to authenticate with",
+        };
+        self.refuse(&decision, access, &what)
+    }
+
+    fn refuse<T>(&self, decision: &Decision, access: &str, what: &str) -> Result<T, Stop> {
+        let who = match self.subject.dn.as_str() {
+            "" => "an anonymous client",
+            dn => dn,
         };
         let text = format!(
             "{who} has no {access} to {what} (rule \"{}\")",
@@ -112,4 +169,24 @@ impl PlainView<'_> {
         let region = Region { base, scope };
         Ok(self.snapshot.is_within(id, row, &region)?)
     }
+}
+
+/// The claims of an operation, in the words of the directory's rules.
+fn claims(right: Right, attribute: Option<TypeId>) -> SmallVec<[Claim<'static>; 2]> {
+    let object = attribute.map_or(Object::Entry, Object::Attribute);
+    let rights: &[RuleRight] = match (right, attribute) {
+        (Right::Authenticate, _) => &[RuleRight::Authenticate],
+        (Right::Disclose, _) => &[RuleRight::Disclose],
+        (Right::Compare, _) => &[RuleRight::Compare],
+        (Right::Search, _) => &[RuleRight::Search],
+        (Right::Read, _) => &[RuleRight::Read],
+        (Right::Write, Some(_)) => &[RuleRight::DeleteValue, RuleRight::AddValue],
+        // A change of nothing tells whether the entry exists.
+        (Right::Write, None) => &[RuleRight::Disclose],
+        (Right::Add, _) => &[RuleRight::Add],
+        (Right::Delete, _) => &[RuleRight::Delete],
+        (Right::Rename, _) => &[RuleRight::Rename],
+        (Right::Manage, _) => &[RuleRight::Manage],
+    };
+    rights.iter().map(|it| Claim::of(*it, object)).collect()
 }

@@ -280,6 +280,7 @@ impl PlainView<'_> {
         }
         let group = match climb.reach {
             Some(_) => self.known_group(id)?,
+            None if self.has_rules => self.known_group(id)?,
             None => Some(Group {
                 id,
                 spelled: self.spelled_name(id)?,

@@ -50,7 +50,7 @@ impl VisibleEntry<'_, '_> {
         type_id: TypeId,
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Progress<()>, Stop> {
-        if self.view.conceals(type_id) {
+        if self.conceals(type_id) {
             return Ok(Progress::Done(()));
         }
         if type_id != self.view.catalog.computed.member {
@@ -102,6 +102,8 @@ impl VisibleEntry<'_, '_> {
             Ok(Some(out))
         } else if type_id == computed.subschema_subentry {
             Ok(Some(crate::catalog::SUBSCHEMA_NAME.into()))
+        } else if computed.counts_subordinates(type_id) && !self.shows_children()? {
+            Ok(None)
         } else if type_id == computed.has_subordinates {
             Ok(Some(if self.child_count()? > 0 {
                 b"TRUE".to_vec()
@@ -121,6 +123,17 @@ impl VisibleEntry<'_, '_> {
         } else {
             Ok(None)
         }
+    }
+
+    /// Whether the subject may have every entry directly below this one returned, so that their
+    /// number tells it nothing new.
+    fn shows_children(&self) -> Result<bool, Stop> {
+        if !self.view.is_ruled() {
+            return Ok(true);
+        }
+        Ok(self
+            .name()
+            .is_some_and(|it| self.view.returns_children(&it)))
     }
 
     /// Remaining lifetime of a dynamic entry in seconds (RFC 2589 §5); `None` if the entry is not

@@ -1,13 +1,15 @@
 //! An entry as one subject sees it: its name and its stored attributes.
 
 use super::View;
+use super::ruled::Sight;
 use crate::catalog::Catalog;
 use crate::history::Moment;
 use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::time;
-use schema::{AttributeNumber, Name};
+use schema::{AttributeNumber, Name, TypeId};
 use std::collections::HashSet;
+use std::rc::Rc;
 use store::{Candidates, EntryId, EntryView, Region};
 
 /// An entry narrowed to what one subject may see.
@@ -16,6 +18,8 @@ pub struct VisibleEntry<'c, 'a> {
     pub id: EntryId,
     pub(super) row: EntryView<'a>,
     pub(super) view: &'c View<'a>,
+    /// The subject's rights to see the entry; `None` if the built-in rules hold.
+    sight: Option<Rc<Sight>>,
 }
 
 impl<'c, 'a> VisibleEntry<'c, 'a> {
@@ -83,13 +87,47 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     /// Whether the subject may see the attribute.
     #[inline]
     pub fn shows(&self, number: AttributeNumber) -> bool {
-        self.view.shows(number)
+        match &self.sight {
+            None => !self.view.hidden.contains(number),
+            Some(sight) => !sight.unread.contains(number),
+        }
+    }
+
+    /// Whether the subject may find the entry by the attribute.
+    #[inline]
+    pub(super) fn is_found_by(&self, number: AttributeNumber) -> bool {
+        match &self.sight {
+            None => !self.view.hidden.contains(number),
+            Some(sight) => sight.searches_number(number),
+        }
+    }
+
+    /// Whether the subject may find the entry by values of a type that are computed.
+    pub(super) fn is_found_by_type(&self, type_id: TypeId) -> bool {
+        self.sight.as_ref().is_none_or(|it| it.searches(type_id))
+    }
+
+    /// Whether values of an attribute type are kept from the subject.
+    pub(super) fn conceals(&self, type_id: TypeId) -> bool {
+        match &self.sight {
+            None => self.view.conceals(type_id),
+            Some(sight) => !sight.reads(type_id),
+        }
+    }
+
+    /// Whether the subject may have the entry returned, as far as rules of the directory say.
+    fn is_returned(&self) -> bool {
+        self.sight.as_ref().is_none_or(|it| it.returns)
     }
 
     /// Appends the user attributes that the subject may see, as they go on the wire.
     #[inline]
     pub fn write_user_attributes(&self, out: &mut Vec<u8>) {
-        self.row.write_user_attributes(self.view.hidden, out);
+        let hidden = match &self.sight {
+            None => self.view.hidden,
+            Some(sight) => &sight.unread,
+        };
+        self.row.write_user_attributes(hidden, out);
     }
 
     /// The stored attributes that the subject may see.
@@ -145,6 +183,7 @@ impl<'a> View<'a> {
         let entry = self.reached(id)?;
         match entry {
             Some(entry) if !self.sees_config && self.is_configuration(id, &entry.row)? => Ok(None),
+            Some(entry) if entry.sight.as_ref().is_some_and(|it| !it.discloses) => Ok(None),
             entry => Ok(entry),
         }
     }
@@ -157,17 +196,34 @@ impl<'a> View<'a> {
         let Some(row) = self.snapshot.entry(id)? else {
             return Ok(None);
         };
-        let view = self;
-        Ok(Some(VisibleEntry { id, row, view }))
+        self.seen(id, row).map(Some)
+    }
+
+    /// A row as the subject may see it.
+    #[inline(always)]
+    pub(super) fn seen<'c, 'r>(
+        &'c self,
+        id: EntryId,
+        row: EntryView<'r>,
+    ) -> Result<VisibleEntry<'c, 'r>, Stop>
+    where
+        'a: 'r,
+    {
+        let sight = self.sight(id, &row)?;
+        Ok(VisibleEntry {
+            id,
+            row,
+            view: self,
+            sight,
+        })
     }
 
     /// Wraps a row that is not, or not yet, stored as an entry of this view.
-    pub fn unstored<'c>(&'c self, row: EntryView<'a>) -> VisibleEntry<'c, 'a> {
-        VisibleEntry {
-            id: EntryId(u64::MAX),
-            row,
-            view: self,
-        }
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn unstored<'c>(&'c self, row: EntryView<'a>) -> Result<VisibleEntry<'c, 'a>, Stop> {
+        self.seen(EntryId(u64::MAX), row)
     }
 
     /// The candidate entries with ids greater than `after`, in id order.
@@ -179,8 +235,8 @@ impl<'a> View<'a> {
         candidates
             .entries_after(*self.snapshot, after)
             .map(move |found| {
-                let ((id, row), view) = (found?, self);
-                Ok(VisibleEntry { id, row, view })
+                let (id, row) = found?;
+                self.seen(id, row)
             })
     }
 
@@ -189,6 +245,9 @@ impl<'a> View<'a> {
     #[inline]
     pub fn in_region(&self, entry: &VisibleEntry<'_, '_>, region: &Region) -> Result<bool, Stop> {
         let inside = self.snapshot.is_within(entry.id, &entry.row, region)?;
+        if !entry.is_returned() {
+            return Ok(false);
+        }
         if !inside || self.sees_config || region.base.0 != 0 {
             return Ok(inside);
         }
@@ -200,6 +259,7 @@ impl<'a> View<'a> {
     #[inline]
     pub fn hides(&self, entry: Option<&VisibleEntry<'_, '_>>) -> Result<bool, Stop> {
         match entry {
+            Some(entry) if !entry.is_returned() => Ok(true),
             Some(entry) if !self.sees_config => self.is_configuration(entry.id, &entry.row),
             _ => Ok(false),
         }

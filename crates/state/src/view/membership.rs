@@ -108,7 +108,8 @@ impl PlainView<'_> {
     pub fn may_know_members(&self, group: &Name) -> bool {
         let hidden = !self.sees_config && group.is_within(&self.catalog.config);
         let member = self.catalog.computed.member;
-        !hidden && self.decide(Right::Search, group, Some(member)).allowed
+        let disclosed = || !self.has_rules || self.decide(Right::Read, group, None).allowed;
+        !hidden && disclosed() && self.decide(Right::Search, group, Some(member)).allowed
     }
 }
 

@@ -36,7 +36,7 @@ impl<'c> MetEntries<'c> {
         let view = self.view;
         let entry = match self.how.hides_some && view.snapshot.is_detached(&row)? {
             true => None,
-            false => Some(VisibleEntry { id, row, view }),
+            false => Some(view.seen(id, row)?),
         };
         Ok(Met { id, entry })
     }
@@ -62,7 +62,7 @@ impl<'c> MetEntries<'c> {
         {
             let row = snapshot.entry(named)?;
             let id = named;
-            entry = row.map(|row| VisibleEntry { id, row, view });
+            entry = row.map(|row| view.seen(id, row)).transpose()?;
         }
         Ok(Some(Met { id, entry }))
     }

@@ -3,6 +3,7 @@
 
 use super::lenders::{self, Lender};
 use super::pace::Pace;
+use super::ruled::Ruled;
 use super::served::{Permit, Served};
 use crate::catalog::Catalog;
 use crate::history::{self, Change, Extent, Moment, Occasion};
@@ -28,6 +29,10 @@ pub struct PlainView<'a> {
     /// Numbers of the attributes that are hidden from the subject.
     pub(super) hidden: &'a NumberSet,
     pub(super) sees_config: bool,
+    /// Whether the subject is judged by rules of the directory instead of the built-in ones.
+    pub(super) has_rules: bool,
+    /// The rules for the subject, once a question was asked.
+    pub(super) ruled: OnceCell<Box<Ruled>>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
     lenders: OnceCell<Vec<Lender>>,
     /// Time, memory, and the work of the current slice.
@@ -86,6 +91,8 @@ impl<'a> PlainView<'a> {
             subject,
             hidden: &SEES_ALL,
             sees_config: true,
+            has_rules: false,
+            ruled: OnceCell::new(),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -94,6 +101,7 @@ impl<'a> PlainView<'a> {
         if !subject.is_administrator() {
             view.sees_config = false;
             view.hidden = &catalog.hidden;
+            view.has_rules = catalog.access_rules.is_some();
         }
         view
     }
@@ -146,6 +154,17 @@ impl<'a> PlainView<'a> {
     /// Looks a name up. An entry that the subject may not know of is reported as missing.
     #[inline]
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
+        let place = self.find_any(name)?;
+        match self.has_rules {
+            false => Ok(place),
+            true => self.disclosed(place),
+        }
+    }
+
+    /// Looks up a name that somebody authenticates with, or is authenticated as: that entry need
+    /// not be disclosed by rules of the directory.
+    #[inline]
+    pub fn find_any(&self, name: &Name) -> Result<Place, Stop> {
         if !self.sees_config && name.is_within(&self.catalog.config) {
             return Ok(Place::Missing {
                 matched: None,
@@ -159,6 +178,45 @@ impl<'a> PlainView<'a> {
                 depth,
             },
         })
+    }
+
+    /// The place as far as the rules disclose it: an entry that they do not is missing, below the
+    /// nearest superior that they disclose.
+    #[cold]
+    fn disclosed(&self, place: Place) -> Result<Place, Stop> {
+        let (mut at, found) = match place {
+            Place::Found(id) => (id, true),
+            Place::Missing {
+                matched: Some(id), ..
+            } => (id, false),
+            missing => return Ok(missing),
+        };
+        let mut is_first = true;
+        while at != EntryId::ROOT {
+            let Some(row) = self.snapshot.entry(at)? else {
+                break;
+            };
+            if self.sight(at, &row)?.is_some_and(|it| it.discloses) {
+                return Ok(match found && is_first {
+                    true => Place::Found(at),
+                    false => Place::Missing {
+                        matched: Some(at),
+                        depth: self.depth_of(at)?,
+                    },
+                });
+            }
+            (at, is_first) = (row.parent(), false);
+        }
+        Ok(Place::Missing {
+            matched: None,
+            depth: 0,
+        })
+    }
+
+    fn depth_of(&self, id: EntryId) -> Result<usize, Stop> {
+        let spelled = self.spelled_name(id)?;
+        let name = self.catalog.schema.resolve_name(&spelled);
+        Ok(name.map_or(0, |it| it.depth()))
     }
 
     /// The refusal `noSuchObject` with the name of the deepest existing entry as matched name.

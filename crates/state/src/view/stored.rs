@@ -1,6 +1,6 @@
-//! An entry as stored, including values that are links: what the filters of dynamic groups test. No
-//! attribute is computed and none is hidden; assertions about secret attributes were taken out of
-//! the filters.
+//! An entry as stored, including values that are links: what the filters of dynamic groups and of
+//! access rules test. No attribute is computed and none is hidden; assertions about secret
+//! attributes were taken out of the filters of groups.
 
 use super::plain::PlainView;
 use crate::stop::Stop;
@@ -30,15 +30,27 @@ impl<'s, 'v> StoredEntry<'s, 'v> {
         filter: &Filter,
         scratch: &mut Vec<u8>,
     ) -> Result<Truth, Stop> {
+        let entry = StoredEntry::new(view, id, row);
+        let truth = filter.evaluate(&view.catalog.schema, &entry, scratch);
+        entry.finish(truth)
+    }
+
+    pub fn new(view: &'s PlainView<'s>, id: EntryId, row: &'s EntryView<'v>) -> Self {
         let stop = OnceCell::new();
-        let entry = StoredEntry {
+        StoredEntry {
             view,
             id,
             row,
             stop,
-        };
-        let truth = filter.evaluate(&view.catalog.schema, &entry, scratch);
-        match entry.stop.into_inner() {
+        }
+    }
+
+    /// The truth found by reading values.
+    ///
+    /// # Errors
+    /// The reason why values could not be read.
+    pub fn finish(self, truth: Truth) -> Result<Truth, Stop> {
+        match self.stop.into_inner() {
             None => Ok(truth),
             Some(stop) => Err(*stop),
         }

@@ -220,7 +220,7 @@ impl ValueSource for Tested<'_, '_, '_> {
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
         let entry = self.entry;
-        if !entry.shows(number) {
+        if !entry.is_found_by(number) {
             return None;
         }
         match entry.row.any_value(number, test) {
@@ -240,17 +240,22 @@ impl ValueSource for Tested<'_, '_, '_> {
         normal: &[u8],
         test: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<bool> {
-        match self.entry.has_links() {
+        match self.entry.has_links() && self.entry.is_found_by(number) {
             true => self.equal_linked(number, normal, test),
             false => self.any_value(number, test),
         }
     }
 
     fn finds_values(&self, number: AttributeNumber) -> bool {
-        self.entry.has_links() && matches!(self.read(self.entry.linked_set(number)), Some(Some(_)))
+        self.entry.has_links()
+            && self.entry.is_found_by(number)
+            && matches!(self.read(self.entry.linked_set(number)), Some(Some(_)))
     }
 
     fn any_virtual(&self, type_id: TypeId, test: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        if !self.entry.is_found_by_type(type_id) {
+            return None;
+        }
         self.walked(|| self.entry.computed_values(type_id, test))
     }
 
@@ -265,6 +270,9 @@ impl ValueSource for Tested<'_, '_, '_> {
     }
 
     fn is_member(&self, group: &Membership) -> Option<bool> {
+        if !self.entry.view.may_ask_members(group) {
+            return None;
+        }
         self.read(self.entry.is_linked_by(group)).flatten()
     }
 

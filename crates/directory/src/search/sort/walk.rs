@@ -109,7 +109,7 @@ fn base(context: &Context<'_>, sorted: &Sorted) -> Option<AttributeNumber> {
     let numbers = sorted.order.first_numbers();
     let base = schema.known(*numbers.first()?)?.base;
     let one = numbers.iter().all(|number| {
-        schema.known(*number).is_some_and(|it| it.base == base) && context.shows(*number)
+        schema.known(*number).is_some_and(|it| it.base == base) && context.shows_everywhere(*number)
     });
     let ready = context
         .catalog

@@ -13,18 +13,16 @@ use super::line::{Line, Token};
 use super::world::World;
 use crate::report::Problem;
 use policy::access::decide::Question;
-use policy::access::facts::{Asker, Identity};
+use policy::access::facts::{Asker, Identity, Origin};
 use policy::access::hours::WeekMinute;
 use policy::access::objects::Object;
 use policy::access::right::{Right, RightWord};
 use policy::access::words::{Use, Way, Ways};
 use schema::Name;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::Path;
 
-/// Address of a client of which a test says none: one of RFC 5737, on no machine.
-const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 /// Days of the week as in rules.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// A Monday, in seconds of Unix time.
@@ -242,8 +240,8 @@ impl Reader<'_> {
         let mut asker = Asker {
             real: acting.clone(),
             acting,
-            address: Some(ELSEWHERE),
-            ways: Ways::default(),
+            origin: Origin::Unknown,
+            ways: Ways::of(&[]),
             minute: None,
         };
         let (mut ways, mut is_placed) = (Vec::new(), false);
@@ -252,7 +250,7 @@ impl Reader<'_> {
                 ways.extend(self::ways(line)?);
             } else if line.take_word("from")? {
                 is_placed = true;
-                asker.address = address(line)?;
+                asker.origin = origin(line)?;
             } else if line.take_word("at")? {
                 asker.minute = Some(minute(line)?);
             } else if line.take_word("real")? {
@@ -265,7 +263,7 @@ impl Reader<'_> {
             }
         }
         if ways.contains(&Way::Local) && !is_placed {
-            asker.address = None;
+            asker.origin = Origin::Socket;
         }
         asker.ways = Ways::of(&ways);
         Ok(asker)
@@ -306,18 +304,18 @@ fn ways(line: &mut Line<'_>) -> Result<Vec<Way>, Problem> {
     }
 }
 
-/// The address of a client; `None` for this machine's Unix socket.
-fn address(line: &mut Line<'_>) -> Result<Option<IpAddr>, Problem> {
+/// Where a client is: an address, or `local` for a Unix socket of this machine.
+fn origin(line: &mut Line<'_>) -> Result<Origin, Problem> {
     if line.take_word("local")? {
-        return Ok(None);
+        return Ok(Origin::Socket);
     }
-    let address = match line.peek()? {
+    let address: Option<IpAddr> = match line.peek()? {
         Token::Word(word) => word.parse().ok(),
         _ => None,
     };
     let address = address.ok_or_else(|| line.wrong("an address, or \"local\""))?;
     line.take()?;
-    Ok(Some(address))
+    Ok(Origin::Address(address))
 }
 
 /// A time of the week in UTC: `"Mon 08:30"`.

@@ -1,7 +1,7 @@
 //! What is found in rule sets, and what is not.
 
 use super::*;
-use crate::access::facts::{Asker, Identity};
+use crate::access::facts::{Asker, Identity, Origin};
 use crate::access::model::World;
 use crate::access::parse::parse;
 use crate::access::sets;
@@ -110,8 +110,8 @@ fn who_is_locked_out_is_told() {
         let asker = Asker {
             acting: identity.clone(),
             real: identity,
-            address: None,
-            ways: Ways::default(),
+            origin: Origin::Socket,
+            ways: Ways::of(&[]),
             minute: None,
         };
         set.of_subject(asker, &world).administers(&name("dc=a"))

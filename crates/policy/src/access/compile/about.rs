@@ -5,7 +5,7 @@ use schema::{Schema, TypeId};
 
 use super::Compiler;
 use crate::access::error::nearest;
-use crate::access::objects::{Bits, Object, ObjectSet};
+use crate::access::objects::{Answer, Bits, Object, ObjectSet};
 use crate::access::rules::{About, Item, Things, ValueWord};
 use crate::access::walk::Span;
 use crate::access::words::Use;
@@ -18,17 +18,19 @@ pub(in crate::access) struct Cover {
     values: Vec<Values>,
 }
 
-/// Certain values of an attribute type and its subtypes.
+/// Certain values of attribute types.
 #[derive(Debug)]
 struct Values {
     types: ObjectSet,
     value: CompiledValue,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 enum CompiledValue {
-    /// The values with this normal form.
+    /// The values with this normal form, under the equality rules of the types.
     Equal(Vec<u8>),
+    /// The value has no normal form under the equality rules of the types: any may be meant.
+    Unsure,
     /// The subject's own name.
     Own,
 }
@@ -38,12 +40,34 @@ enum CompiledValue {
 pub(in crate::access) enum Asked<'v> {
     /// All values, or none in particular.
     Any,
-    /// The value with this normal form; `None` if it has none.
+    /// The value with this normal form under the equality rule of its attribute type; `None` if it
+    /// has none.
     One {
         normal: Option<&'v [u8]>,
-        /// Octets of the subject's name; `None` when anonymous.
-        own: Option<&'v [u8]>,
+        own: OwnName<'v>,
     },
+}
+
+/// The name of the subject that asks, as a value.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::access) enum OwnName<'v> {
+    /// The subject is anonymous.
+    Nobody,
+    Unknown,
+    /// Octets of the name.
+    Is(&'v [u8]),
+}
+
+impl CompiledValue {
+    fn holds(&self, normal: Option<&[u8]>, own: OwnName<'_>) -> Answer {
+        match (self, normal, own) {
+            (CompiledValue::Own, _, OwnName::Nobody) => Answer::No,
+            (CompiledValue::Unsure, _, _) | (_, None, _) => Answer::Perhaps,
+            (CompiledValue::Equal(value), Some(normal), _) => (value == normal).into(),
+            (CompiledValue::Own, Some(normal), OwnName::Is(name)) => (normal == name).into(),
+            (CompiledValue::Own, _, OwnName::Unknown) => Answer::Perhaps,
+        }
+    }
 }
 
 impl Cover {
@@ -56,37 +80,23 @@ impl Cover {
         span
     }
 
-    /// Returns whether an object is surely meant, and whether it is perhaps.
-    pub(in crate::access) fn holds(&self, object: Object, asked: Asked<'_>) -> Holds {
+    /// Returns whether an object is meant.
+    pub(in crate::access) fn holds(&self, object: Object, asked: Asked<'_>) -> Answer {
         if self.whole.contains(object) {
-            return Holds::Surely;
+            return Answer::Yes;
         }
-        let mut values = self.values.iter().filter(|it| it.types.contains(object));
-        let Asked::One { normal, own } = asked else {
-            return match values.next() {
-                Some(_) => Holds::Perhaps,
-                None => Holds::No,
-            };
-        };
-        let found = values.any(|it| match &it.value {
-            CompiledValue::Equal(value) => normal == Some(value),
-            CompiledValue::Own => normal.is_some() && normal == own,
+        let values = self.values.iter().filter(|it| it.types.contains(object));
+        let answers = values.map(|it| match asked {
+            Asked::Any => Answer::Perhaps,
+            Asked::One { normal, own } => it.value.holds(normal, own),
         });
-        if found { Holds::Surely } else { Holds::No }
+        answers.max().unwrap_or(Answer::No)
     }
 
     /// Returns whether values of an object are told apart.
     pub(in crate::access) fn tells_values(&self, object: Object) -> bool {
         self.values.iter().any(|it| it.types.contains(object))
     }
-}
-
-/// Whether an object is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::access) enum Holds {
-    No,
-    Perhaps,
-    Surely,
 }
 
 impl Compiler<'_> {
@@ -119,7 +129,7 @@ impl Compiler<'_> {
                 Item::Only(things) => cover.whole.join(&self.things(things)?),
                 Item::Not(things) => excluded.join(&self.things(things)?),
                 Item::Values { attribute, value } => {
-                    cover.values.push(self.values(attribute, value)?);
+                    self.values(attribute, value, &mut cover.values)?;
                 }
             }
         }
@@ -175,28 +185,44 @@ impl Compiler<'_> {
         Ok(all)
     }
 
-    fn values(&self, attribute: &str, value: &ValueWord) -> Result<Values, String> {
-        let type_id = self.attribute_type(attribute)?;
-        let value = match value {
-            ValueWord::Own => {
-                self.named_type(attribute)?;
-                CompiledValue::Own
-            }
-            ValueWord::Equal(value) => {
-                let mut normal = Vec::new();
-                let done = self
-                    .schema
-                    .normalise_equality(type_id, value.as_bytes(), &mut normal);
-                done.map_err(|error| {
-                    format!("expected a value of {attribute}, got \"{value}\": {error}")
-                })?;
-                CompiledValue::Equal(normal)
-            }
+    /// Adds values of a type and its subtypes, each by the equality rule of its own.
+    fn values(
+        &self,
+        attribute: &str,
+        word: &ValueWord,
+        all: &mut Vec<Values>,
+    ) -> Result<(), String> {
+        let named = self.attribute_type(attribute)?;
+        let types = self.with_subtypes(named);
+        let ValueWord::Equal(text) = word else {
+            self.named_type(attribute)?;
+            let value = CompiledValue::Own;
+            all.push(Values { types, value });
+            return Ok(());
         };
-        Ok(Values {
-            types: self.with_subtypes(type_id),
-            value,
-        })
+        let normal = |type_id| {
+            let mut normal = Vec::new();
+            let done = self
+                .schema
+                .normalise_equality(type_id, text.as_bytes(), &mut normal);
+            done.map(|()| normal)
+        };
+        normal(named)
+            .map_err(|error| format!("expected a value of {attribute}, got \"{text}\": {error}"))?;
+        let before = all.len();
+        for type_id in types.attributes() {
+            let value = normal(type_id).map_or(CompiledValue::Unsure, CompiledValue::Equal);
+            let same = all[before..].iter_mut().find(|it| it.value == value);
+            let object = Object::Attribute(type_id);
+            match same {
+                Some(same) => same.types.insert(object),
+                None => all.push(Values {
+                    types: ObjectSet::of([object]),
+                    value,
+                }),
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn attribute_type(&self, name: &str) -> Result<TypeId, String> {
@@ -211,14 +237,24 @@ impl Compiler<'_> {
     /// Returns an attribute type whose values are names of entries.
     pub(super) fn named_type(&self, name: &str) -> Result<TypeId, String> {
         let type_id = self.attribute_type(name)?;
-        let family = self.schema.type_of(type_id).equality.map(|it| it.family);
-        match family {
-            Some(Family::DistinguishedName | Family::NameAndUid) => Ok(type_id),
-            _ => Err(format!(
+        match self.has_names(type_id) {
+            true => Ok(type_id),
+            false => Err(format!(
                 "expected an attribute type with names as values, got \"{name}\""
             )),
         }
     }
+
+    /// Returns whether the values of an attribute type are names of entries.
+    pub(super) fn has_names(&self, type_id: TypeId) -> bool {
+        has_names(self.schema, type_id)
+    }
+}
+
+/// Returns whether the values of an attribute type are names of entries.
+pub(in crate::access) fn has_names(schema: &Schema, type_id: TypeId) -> bool {
+    let family = schema.type_of(type_id).equality.map(|it| it.family);
+    matches!(family, Some(Family::DistinguishedName | Family::NameAndUid))
 }
 
 /// Returns all objects there are under a schema.

@@ -1,15 +1,15 @@
 //! Each kind of clause by itself: what it gives, and which place of the rules is named for it.
 
 use super::*;
-use crate::access::facts::{Group, Identity};
+use crate::access::facts::{Group, Identity, Origin};
 use crate::access::parse::parse;
 use crate::access::words::{Way, Ways};
 use crate::secrets::Secrets;
-use schema::{Filter, Schema, TypeId};
+use schema::{Filter, Name, Schema, TypeId};
 
 /// A world in which `uid=ada` is in every group, matches every filter and is named by every
 /// attribute; of all others these are unknown.
-struct Facts(Schema);
+pub(super) struct Facts(pub(super) Schema);
 
 impl Facts {
     fn of(&self, name: &Name) -> Truth {
@@ -30,7 +30,7 @@ impl SubjectFacts for Facts {
     }
 }
 
-struct Thing<'f>(&'f Facts, Name);
+pub(super) struct Thing<'f>(pub(super) &'f Facts, pub(super) Name);
 
 impl EntryFacts for Thing<'_> {
     fn name(&self) -> &Name {
@@ -66,7 +66,7 @@ fn check(rules: &str, who: &str, right: Right, allowed: bool, place: &str) {
     let asker = Asker {
         acting,
         real: Identity::Entry(name("cn=app,dc=a")),
-        address: "10.0.0.9".parse().ok(),
+        origin: Origin::Address("10.0.0.9".parse().unwrap()),
         ways: Ways::of(&[Way::Tls, Way::Scram]),
         minute: Some(crate::access::hours::WeekMinute::at(0)),
     };
@@ -192,7 +192,8 @@ fn clauses_stop_continue_hand_on_and_gather() {
 
 #[test]
 fn rights_hold_for_the_attributes_they_name() {
-    let rules = "rule a\non everything\nfor cn, sn\nlet users read sn, write cn, only search mail";
+    let rules =
+        "rule a\non everything\nfor cn, sn, mail\nlet users read sn, write cn, only search mail";
     check(rules, "uid=ada,dc=a", Right::AddValue, true, "a.0");
     let rules = "rule a\non everything\nlet users read sn, write name, !cn";
     check(rules, "uid=ada,dc=a", Right::AddValue, false, "a.0");
@@ -237,6 +238,16 @@ fn names_without_a_meaning_are_refused_where_they_stand() {
         "let having (nope=a) read",
         "let users read @nope",
         "let users read cn value self",
+        "let users add-value entry",
+        "let users read, use",
+        "let users none then continue",
+        "let users read, none",
+        "let users none cn",
+        "let users only none",
+        "deny users none",
+        "let users self-value cn",
+        "let users read children",
+        "deny users read userPassword, secrets",
     ] {
         assert!(clause(text).starts_with("f:4:1: expected"), "{text}");
     }

@@ -1,9 +1,7 @@
 //! Compiled decisions against the plain model on random rules, and each kind of clause by itself.
 
-use std::net::IpAddr;
-
 use super::*;
-use crate::access::facts::Identity;
+use crate::access::facts::{Identity, Origin};
 use crate::access::hours::WeekMinute;
 use crate::access::model::{Entry, Model, World};
 use crate::access::print::print;
@@ -22,18 +20,22 @@ const QUESTIONS: usize = 40;
 pub(crate) fn asker(dice: &mut Dice, schema: &Schema) -> Asker {
     let identity = |dice: &mut Dice| {
         let name = schema.resolve_name(dice.one(&ENTRIES[2..8])).unwrap();
-        match dice.below(6) {
+        match dice.below(8) {
             0 => Identity::Anonymous,
             1 => Identity::Administrator(name),
+            2 => Identity::Unknown,
             _ => Identity::Entry(name),
         }
     };
     let acting = identity(dice);
-    let addresses: [Option<IpAddr>; 3] = [
-        None,
-        "10.1.2.3".parse().ok(),
-        "::ffff:127.0.0.1".parse().ok(),
+    let at = |text: &str| Origin::Address(text.parse().unwrap());
+    let origins = [
+        Origin::Socket,
+        Origin::Unknown,
+        at("10.1.2.3"),
+        at("::ffff:127.0.0.1"),
     ];
+    let ways = Ways::of(&[dice.one(&Way::ALL), dice.one(&Way::ALL)]);
     Asker {
         real: if dice.once_in(3) {
             identity(dice)
@@ -41,8 +43,11 @@ pub(crate) fn asker(dice: &mut Dice, schema: &Schema) -> Asker {
             acting.clone()
         },
         acting,
-        address: dice.one(&addresses),
-        ways: Ways::of(&[dice.one(&Way::ALL), dice.one(&Way::ALL)]),
+        origin: dice.one(&origins),
+        ways: match dice.once_in(4) {
+            true => ways.unsure_of(&[dice.one(&Way::ALL)]),
+            false => ways,
+        },
         minute: (!dice.once_in(8)).then(|| WeekMinute::at(dice.below(10_080) as i64 * 60)),
     }
 }
@@ -74,7 +79,7 @@ impl Trial<'_> {
     /// Asks one random question of the compiled rules and of the model; returns whether the right
     /// is given.
     fn ask(&self, dice: &mut Dice) -> bool {
-        let (schema, asker, world) = (self.world.schema, &self.subject.asker, self.world);
+        let (schema, asker, world) = (self.world.schema, self.subject.asker(), self.world);
         let name = schema.resolve_name(dice.one(&ENTRIES)).unwrap();
         let entry = &Entry { world, name };
         let object = dice.one(self.objects);
@@ -82,6 +87,7 @@ impl Trial<'_> {
         let values = [
             None,
             Some(b"uid=bob,ou=people,dc=example".to_vec()),
+            Some(b"no name".to_vec()),
             own.clone(),
         ];
         let value = dice.one(&values);

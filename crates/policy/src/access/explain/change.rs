@@ -11,7 +11,11 @@ use crate::access::facts::{EntryFacts, SubjectFacts};
 use crate::access::pattern::Captures;
 use crate::access::right::Right;
 use crate::access::rules::{Place, Who};
-use crate::access::walk::Judged;
+use crate::access::walk::{Judged, Step};
+
+/// Clauses of which it is tried at most whether another answer to them turns a decision: each may
+/// take a walk over all rules.
+const TURNS_MAX: usize = 100;
 
 /// A condition on the subject that would have to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,23 +93,24 @@ pub(super) struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Returns the fewest conditions of one clause whose change turns the decision.
-    pub(super) fn fewest_flips(&self, allowed: bool) -> Option<Vec<Flip>> {
+    /// Returns the fewest conditions of one clause whose change turns the decision. Only a clause
+    /// that the decision asked can turn it; of those the first [`TURNS_MAX`] are tried.
+    pub(super) fn fewest_flips(&self, steps: &[Step], allowed: bool) -> Option<Vec<Flip>> {
+        let asked = steps.iter().filter_map(|it| match it {
+            Step::Subject(at, _) => Some(*at),
+            _ => None,
+        });
         let mut fewest: Option<Vec<Flip>> = None;
-        for (number, rule) in self.rules.inner().rules.iter().enumerate() {
-            for clause in 0..rule.clauses.len() {
-                let at = Place {
-                    rule: number,
-                    clause: Some(clause),
-                };
-                for to in [true, false] {
-                    let fewer =
-                        |it: &Vec<Flip>| fewest.as_ref().is_none_or(|so| it.len() < so.len());
-                    let flips = self.flips(at, to).filter(|it| !it.is_empty()).filter(fewer);
-                    if flips.is_some() && self.turns(at, to, allowed) {
-                        fewest = flips;
-                    }
+        for at in asked.take(TURNS_MAX) {
+            for to in [true, false] {
+                let fewer = |it: &Vec<Flip>| fewest.as_ref().is_none_or(|so| it.len() < so.len());
+                let flips = self.flips(at, to).filter(|it| !it.is_empty()).filter(fewer);
+                if flips.is_some() && self.turns(at, to, allowed) {
+                    fewest = flips;
                 }
+            }
+            if fewest.as_ref().is_some_and(|it| it.len() == 1) {
+                break;
             }
         }
         fewest
@@ -175,7 +180,7 @@ impl Search<'_> {
     }
 
     fn flip(&self, who: &Who, condition: &Condition, to: bool) -> Option<Vec<Flip>> {
-        let asker = &self.changes.rules.asker;
+        let asker = self.changes.rules.asker();
         let bound = condition.bind(asker, self.changes.facts);
         let truth = bound.judge(asker, self.changes.entry, self.captures);
         if truth == Truth::from(to) {

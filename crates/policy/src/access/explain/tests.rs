@@ -46,7 +46,7 @@ let anyone none
     let bob = Identity::Entry(schema.resolve_name(ENTRIES[3]).unwrap());
     let mut asker = asker(&mut Dice(1), &schema);
     (asker.real, asker.acting) = (bob.clone(), bob);
-    asker.ways = Ways::default();
+    asker.ways = Ways::of(&[]);
     let subject = set.of_subject(asker, &world);
     let mail = Question::about(Object::Attribute(schema.attribute_type("mail").unwrap()));
     let shown = |right| subject.explain(&entry, &world, mail, right).to_string();

@@ -15,8 +15,11 @@ mod what;
 use protocol::ldif::{LdifReader, LdifRecord};
 use schema::Schema;
 
-use crate::access::import::{Fate, Import, ReportLine, everything, nothing, own_rules, subtree};
-use crate::access::rules::{About, Clause, Rule, Then};
+use crate::access::compile::without_idle;
+use crate::access::import::{Fate, Import, ReportLine, everything, nothing, own_rules};
+use crate::access::right::{Right, RightWord};
+use crate::access::rules::{About, Clause, Grant, Rule, Target, Then};
+use crate::access::sets;
 use crate::secrets::Secrets;
 use text::Instruction;
 
@@ -27,7 +30,7 @@ use text::Instruction;
 pub fn of_entries(schema: &Schema, secrets: &Secrets, ldif: &str) -> Result<Import, String> {
     let context = Context { schema, secrets };
     let mut import = Import {
-        rules: own_rules(),
+        rules: own_rules(sets::default()),
         report: Vec::new(),
     };
     let mut reader = LdifReader::new(ldif.as_bytes());
@@ -90,7 +93,10 @@ impl Context<'_> {
                         _ => format!("{}-{}", line.rule, part + 1),
                     };
                     let rule = self.rule(name, dn, &instruction, permission, &mut missing);
-                    import.rules.extend(rule);
+                    let mut rules = Vec::from_iter(rule);
+                    without_idle(self.schema, self.secrets, &mut rules);
+                    rules.retain(|it| !it.clauses.is_empty());
+                    import.rules.extend(rules);
                 }
                 line.fate = match (missing.0.is_empty(), import.rules.len() > before) {
                     (true, _) => Fate::Carried,
@@ -117,7 +123,25 @@ impl Context<'_> {
         let what = self.what(dn, instruction, denies, missing)?;
         let attributes = what.attributes.as_deref();
         let rights = what::grants(&permission.rights, attributes, denies, missing);
-        if rights.is_empty() || subject == bind::never() {
+        let clause = |subject, rights| Clause {
+            denies,
+            subject,
+            rights,
+            then: Then::Gather,
+        };
+        let for_adding = bind::for_adding(&permission.bind);
+        let adds = |it: &Grant| it.right == RightWord::One(Right::Add);
+        let differs = for_adding != permission.bind && !denies && rights.iter().any(adds);
+        let mut clauses = match differs {
+            false => vec![clause(subject, rights)],
+            true => {
+                let (adding, rest) = rights.into_iter().partition(adds);
+                let adder = self.subject(&for_adding, denies, missing);
+                vec![clause(subject, rest), clause(adder, adding)]
+            }
+        };
+        clauses.retain(|it| !it.rights.is_empty() && it.subject != bind::never());
+        if clauses.is_empty() {
             return None;
         }
         Some(Rule {
@@ -125,21 +149,17 @@ impl Context<'_> {
             targets: what.targets,
             filter: what.filter,
             about: About::Items(everything()),
-            clauses: vec![Clause {
-                denies,
-                subject,
-                rights,
-                then: Then::Gather,
-            }],
+            clauses,
         })
     }
 }
 
-/// Returns a rule that denies everything at and below an entry.
+/// Returns a rule that denies everything that an instruction at an entry can be about.
 fn closed(name: &str, dn: &str) -> Rule {
+    let (reach, dn) = (what::reach(dn), dn.to_owned());
     Rule {
         name: name.to_owned(),
-        targets: vec![subtree(dn)],
+        targets: vec![Target::Below { reach, dn }],
         filter: None,
         about: About::Items(everything()),
         clauses: vec![Clause {

@@ -5,10 +5,15 @@
 //!   them that gives nothing;
 //! - a `by` clause for somebody who cannot be said here is left out, and what the clauses behind it
 //!   give is cut down to what it gave;
+//! - a database that lies in another one ends with a rule that gives nothing, as slapd asks no
+//!   rules of the outer one about its entries;
+//! - in the place of a file whose text is not here, nothing more is given, unless its name is that
+//!   of a schema;
 //! - what is given to everybody, to users or to nobody in particular gives no secrets, unless the
 //!   directive names them.
 
 mod clauses;
+mod databases;
 #[cfg(test)]
 mod model;
 mod regex;
@@ -21,16 +26,20 @@ mod who;
 
 use schema::Schema;
 
+use crate::access::compile::without_idle;
 use crate::access::import::{Fate, Import, ReportLine, everything, nothing, own_rules};
 use crate::access::rules::{About, Rule, Target};
+use crate::access::sets;
 use crate::secrets::Secrets;
 use clauses::{ByClause, Clauses};
-use text::Directive;
+use databases::Part;
+use text::{Configuration, Given};
 use what::Context;
 
-/// Carries over the `access` directives of a slapd.conf without `include`.
+/// Carries over the `access` directives of a slapd.conf. Files that it includes are not read: put
+/// their text in the place of the line.
 pub fn of_conf(schema: &Schema, secrets: &Secrets, text: &str) -> Import {
-    import(&Context { schema, secrets }, text::of_conf(text))
+    import(Context { schema, secrets }, text::of_conf(text))
 }
 
 /// Carries over the `olcAccess` values in the LDIF of `cn=config`.
@@ -38,25 +47,62 @@ pub fn of_conf(schema: &Schema, secrets: &Secrets, text: &str) -> Import {
 /// # Errors
 /// What is wrong with the LDIF.
 pub fn of_config(schema: &Schema, secrets: &Secrets, ldif: &str) -> Result<Import, String> {
-    let directives = text::of_config(ldif)?;
-    Ok(import(&Context { schema, secrets }, directives))
+    let configuration = text::of_config(ldif)?;
+    Ok(import(Context { schema, secrets }, configuration))
 }
 
-fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
-    let mut import = Import {
-        rules: own_rules(),
-        report: Vec::new(),
+fn import(context: Context<'_>, configuration: Configuration) -> Import {
+    let mut carrier = Carrier {
+        import: Import {
+            // There every client may use every control.
+            rules: own_rules(sets::builtin()),
+            report: Vec::new(),
+        },
+        context,
+        handed_on: false,
+        number: 0,
     };
-    // Whether a former rule may have given something and handed on.
-    let mut handed_on = false;
-    for (number, directive) in directives.iter().enumerate() {
-        let name = format!("slapd-{}", number + 1);
-        let words = &directive.words;
+    for part in databases::parts(carrier.context.schema, configuration) {
+        match part {
+            Part::Line { given, suffixes } => match given {
+                Given::Directive(words) => carrier.directive(&words, &suffixes),
+                Given::File(name) => carrier.file(name, &suffixes),
+            },
+            Part::Lost { given } => carrier.lost(given),
+            Part::End { suffixes } => carrier.end(what::database(&suffixes)),
+        }
+    }
+    if carrier.handed_on {
+        carrier.end(vec![Target::Everything]);
+    }
+    let Carrier { mut import, .. } = carrier;
+    without_idle(
+        carrier.context.schema,
+        carrier.context.secrets,
+        &mut import.rules,
+    );
+    import
+}
+
+/// An import under way.
+struct Carrier<'c> {
+    context: Context<'c>,
+    import: Import,
+    /// Whether a former rule may have given something and handed on.
+    handed_on: bool,
+    /// Number of the last line that was carried over.
+    number: usize,
+}
+
+impl Carrier<'_> {
+    fn directive(&mut self, words: &[String], suffixes: &[String]) {
+        self.number += 1;
+        let name = format!("slapd-{}", self.number);
         let begin = usize::from(words.first().is_some_and(|it| it == "to"));
         let is_by = |it: &String| it.eq_ignore_ascii_case("by");
         let end = words.iter().position(is_by).unwrap_or(words.len());
-        let what = context.what(&words[begin.min(end)..end], &directive.suffixes);
-        let mut clauses = Clauses::new(handed_on, &what);
+        let what = self.context.what(&words[begin.min(end)..end], suffixes);
+        let mut clauses = Clauses::new(self.handed_on, &what);
         let given = words[end..].split(is_by).filter(|it| !it.is_empty());
         for by in given {
             let (fate, note) = match &what.wider {
@@ -65,9 +111,13 @@ fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
                     let note = "it means no entry of its database";
                     (Fate::Carried, note.to_owned())
                 }
-                None => clauses.add(ByClause::read(context, by, &what.groups)),
+                None => clauses.add(ByClause::read(&self.context, by, &what.groups)),
             };
-            import.report.push(ReportLine {
+            let (fate, note) = match (fate, &what.narrower) {
+                (Fate::Carried, Some(reason)) => (Fate::Approximated, reason.clone()),
+                _ => (fate, note),
+            };
+            self.import.report.push(ReportLine {
                 rule: name.clone(),
                 given: format!(
                     "to {} by {}",
@@ -79,13 +129,13 @@ fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
             });
         }
         if what.never {
-            continue;
+            return;
         }
         let clauses = match what.wider {
             Some(_) => vec![nothing()],
-            None => clauses.end(&mut handed_on),
+            None => clauses.end(&mut self.handed_on),
         };
-        import.rules.push(Rule {
+        self.import.rules.push(Rule {
             name,
             targets: what.targets,
             filter: what.filter,
@@ -93,17 +143,57 @@ fn import(context: &Context<'_>, directives: Vec<Directive>) -> Import {
             clauses,
         });
     }
-    if handed_on {
-        import.rules.push(last());
+
+    /// Notes a file whose text is not here: its rules might take what those behind it give.
+    fn file(&mut self, name: String, suffixes: &[String]) {
+        let is_schema = name.ends_with(".schema");
+        self.number += 1;
+        let rule = format!("slapd-{}", self.number);
+        self.import.report.push(ReportLine {
+            rule: rule.clone(),
+            given: format!("include {name}"),
+            fate: Fate::Impossible,
+            note: match is_schema {
+                true => "the file is not here; by its name it has no rules",
+                false => {
+                    "the file is not here, so nothing is given from here on: put its text in the \
+                     place of the line"
+                }
+            }
+            .to_owned(),
+        });
+        if !is_schema {
+            self.import.rules.push(end(rule, what::database(suffixes)));
+        }
     }
-    import
+
+    /// Notes a line of a database without entries.
+    fn lost(&mut self, given: Given) {
+        self.number += 1;
+        self.import.report.push(ReportLine {
+            rule: format!("slapd-{}", self.number),
+            given: match given {
+                Given::Directive(words) => words.join(" "),
+                Given::File(name) => format!("include {name}"),
+            },
+            fate: Fate::Impossible,
+            note: "its database has no suffix, and so no entries".to_owned(),
+        });
+    }
+
+    /// Ends what is asked about some entries: who was handed on as far as here has nothing.
+    fn end(&mut self, targets: Vec<Target>) {
+        self.number += 1;
+        let name = format!("slapd-{}-end", self.number);
+        self.import.rules.push(end(name, targets));
+    }
 }
 
-/// Returns the rule at which slapd's list ends: who was handed on as far as here has nothing.
-fn last() -> Rule {
+/// Returns a rule that gives nothing of entries.
+fn end(name: String, targets: Vec<Target>) -> Rule {
     Rule {
-        name: "slapd-end".to_owned(),
-        targets: vec![Target::Everything],
+        name,
+        targets,
         filter: None,
         about: About::Items(everything()),
         clauses: vec![nothing()],

@@ -1,11 +1,11 @@
 //! Reading subjects: conditions joined by `not`, `and` (also a comma), `or` and parentheses.
 
+use super::Parser;
 use super::items::is_descriptor;
 use super::scan::Token;
-use super::{DEPTH_MAX, Parser};
 use crate::access::error::{RuleError, nearest};
 use crate::access::right::RightWord;
-use crate::access::rules::{Reach, Who};
+use crate::access::rules::{DEPTH_MAX, Reach, Who};
 use crate::access::words::Way;
 
 /// Subjects that are one word.

@@ -3,17 +3,17 @@
 use super::*;
 use crate::access::compile::RuleSet;
 use crate::access::decide::{Question, SubjectRules};
-use crate::access::facts::{Asker, EntryFacts, Group, Identity, SubjectFacts};
+use crate::access::facts::{Asker, EntryFacts, Group, Identity, Origin, SubjectFacts};
 use crate::access::objects::Object;
 use crate::access::print::print;
 use crate::access::right::Right;
-use crate::access::words::Ways;
+use crate::access::words::{Use, Ways};
 use crate::access::{Access, Right as Known, Target};
 use crate::secrets::Secrets;
 use crate::subject::{Authentication, Subject};
 use schema::{Filter, Name, Schema, Truth, TypeId};
 
-/// A world without groups in which every entry is a person.
+/// A world in which every entry is a person, and `cn=app` alone a proxy.
 struct Persons;
 
 impl SubjectFacts for Persons {
@@ -21,8 +21,9 @@ impl SubjectFacts for Persons {
         Truth::True
     }
 
-    fn is_member(&self, _: &Name, _: &Group) -> Truth {
-        Truth::False
+    fn is_member(&self, subject: &Name, group: &Group) -> Truth {
+        let is_proxy = group.name.to_string() == "cn=config" && group.by.is_some();
+        (is_proxy && subject.to_string() == "cn=app,dc=example").into()
     }
 }
 
@@ -52,8 +53,8 @@ fn subject(rules: &[Rule], schema: &Schema, identity: Identity) -> SubjectRules 
     let asker = Asker {
         acting: identity.clone(),
         real: identity,
-        address: None,
-        ways: Ways::default(),
+        origin: Origin::Socket,
+        ways: Ways::of(&[]),
         minute: None,
     };
     set.of_subject(asker, &Persons)
@@ -124,6 +125,58 @@ fn the_builtin_set_means_what_is_built_in() {
             }
         }
     }
+}
+
+/// What the server decides without rules about operations, controls, `cn=monitor` and proxies.
+#[test]
+fn the_builtin_set_means_what_the_server_decides_about_uses_and_proxies() {
+    let schema = Schema::standard();
+    let name = |dn: &str| schema.resolve_name(dn).unwrap();
+    let everybody = [
+        Use::Sync,
+        Use::Persist,
+        Use::Unindexed,
+        Use::Sort,
+        Use::View,
+        Use::Count,
+        Use::NoCopy,
+        Use::Proxied,
+        Use::TreeDelete,
+    ];
+    let (app, ada) = (name("cn=app,dc=example"), name("uid=ada,dc=example"));
+    let held_in = name("cn=administrator,cn=config");
+    // Whom each subject may act as: the administrator, ada, nobody.
+    let subjects = [
+        (Identity::Anonymous, [false, false, false]),
+        (Identity::Entry(ada.clone()), [false, true, false]),
+        (Identity::Entry(app), [false, true, true]),
+        (Identity::Administrator(name("cn=admin")), [true; 3]),
+    ];
+    for (identity, acts) in subjects {
+        let administrator = matches!(identity, Identity::Administrator(_));
+        let rules = subject(&builtin(), &schema, identity.clone());
+        for one in Use::ALL {
+            let question = Question::about(Object::Use(one));
+            let person = Person(name("dc=example"));
+            let allowed = rules.decide(&person, question, Right::Use).allowed;
+            let expected = administrator || everybody.contains(&one);
+            assert_eq!(allowed, expected, "{identity:?} {one:?}");
+            assert!(rules.set().decides(one), "{one:?}");
+        }
+        let others = [held_in.clone(), ada.clone(), Name::root()];
+        for (other, acts) in others.into_iter().zip(acts) {
+            let question = Question::about(Object::Entry);
+            let allowed = rules.decide(&Person(other.clone()), question, Right::Proxy);
+            assert_eq!(allowed.allowed, acts, "{identity:?} as {other}");
+        }
+        for dn in ["cn=monitor", "cn=Threads,cn=monitor", "cn=config"] {
+            let question = Question::about(Object::Entry);
+            let allowed = rules.decide(&Person(name(dn)), question, Right::Read);
+            assert_eq!(allowed.allowed, administrator, "{identity:?} {dn}");
+        }
+    }
+    let none = RuleSet::compile(&schema, &Secrets::of(&schema, &[]), &[]).unwrap();
+    assert!(!none.decides_uses() && none.generation() == 0);
 }
 
 /// Checks the rights that the default set gives, by words with spaces between them.

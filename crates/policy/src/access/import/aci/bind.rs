@@ -2,6 +2,7 @@
 
 use super::text::{Bind, Comparison};
 use super::{Context, Missing};
+use crate::access::compile::has_names;
 use crate::access::import::parenthesised;
 use crate::access::parse::is_subject_attribute;
 use crate::access::rules::{Reach, Who};
@@ -26,7 +27,7 @@ impl Context<'_> {
             }
             Bind::One(one) => match one.operator.as_str() {
                 "!=" => negated(self.values(one, !wide, missing)),
-                "=" | ">=" | ">" => self.values(one, wide, missing),
+                "=" | ">=" => self.values(one, wide, missing),
                 _ => unknown(one, wide, missing),
             },
         }
@@ -47,7 +48,7 @@ impl Context<'_> {
                 ("userattr", "=" | "!=") => self.attribute(value),
                 ("ip", "=" | "!=") => network(value),
                 ("authmethod", "=" | "!=") => method(value),
-                ("ssf", ">=" | "=") => strength(value, wide),
+                ("ssf", ">=") => strength(value, wide),
                 _ => None,
             };
             parts.push(condition.unwrap_or_else(|| unknown(one, wide, missing)));
@@ -95,8 +96,8 @@ impl Context<'_> {
             None => ("0", named),
             Some(rest) => rest.split_once("].")?,
         };
-        let known = self.schema.attribute_type(attribute).is_some();
-        if !known || !is_subject_attribute(attribute) {
+        let type_id = self.schema.attribute_type(attribute)?;
+        if !has_names(self.schema, type_id) || !is_subject_attribute(attribute) {
             return None;
         }
         let levels = levels.split(',').map(|level| match level.trim() {
@@ -116,6 +117,36 @@ impl Context<'_> {
         let plain = !dn.is_empty() && !dn.contains(['*', '$', '(']);
         (plain && self.schema.resolve_name(dn).is_ok()).then(|| dn.to_owned())
     }
+}
+
+/// Returns a bind rule without conditions on attributes of the entry itself, in whose place stand
+/// others that nobody can say: who adds an entry writes its attributes. The depth of the bind rule
+/// bounds the recursion.
+pub(super) fn for_adding(bind: &Bind) -> Bind {
+    match bind {
+        Bind::Not(inner) => Bind::Not(Box::new(for_adding(inner))),
+        Bind::And(parts) => Bind::And(parts.iter().map(for_adding).collect()),
+        Bind::Or(parts) => Bind::Or(parts.iter().map(for_adding).collect()),
+        Bind::One(one) if one.keyword == "userattr" => Bind::One(match above(&one.value) {
+            Some(value) => Comparison {
+                value,
+                ..one.clone()
+            },
+            None => Comparison {
+                keyword: "userattr of the entry that is added, ".to_owned(),
+                ..one.clone()
+            },
+        }),
+        Bind::One(one) => Bind::One(one.clone()),
+    }
+}
+
+/// Returns the value of a `userattr` for superiors alone; `None` if it has none.
+fn above(value: &str) -> Option<String> {
+    let (levels, attribute) = value.strip_prefix("parent[")?.split_once("].")?;
+    let levels = levels.split(',').map(str::trim).filter(|it| *it != "0");
+    let levels: Vec<&str> = levels.collect();
+    (!levels.is_empty()).then(|| format!("parent[{}].{attribute}", levels.join(",")))
 }
 
 /// The condition that is true of nobody.

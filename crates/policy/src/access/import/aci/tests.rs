@@ -54,8 +54,8 @@ fn the_usual_instructions_are_carried() {
         "one \"ou=people,dc=a\" where (cn=x)",
         &[
             "let (group \"cn=g,dc=a\" or group \"cn=h,dc=a\") from 10.0.0.0/16 or (manager or \
-           manager of parent) add-value entry, mail, delete-value entry, mail, self-value entry, \
-           mail, delete entry, children, rename entry, children",
+           manager of parent) add-value entry, mail, delete-value entry, mail, delete entry, children, \
+           rename entry, children",
         ],
     );
     check(
@@ -65,9 +65,51 @@ fn the_usual_instructions_are_carried() {
         "subtree \"dc=a\"",
         &[
             "let (subtree \"dc=a\", having (sn=x)) via certificate via tls disclose entry, \
-           cn, only search entry, cn, self-value entry, cn",
+           cn, only search entry, cn",
         ],
     );
+}
+
+/// Who adds an entry writes its attributes, and could name anybody.
+#[test]
+fn attributes_of_the_entry_itself_do_not_let_it_be_added() {
+    check(
+        "(version 3.0; acl \"a\"; allow (add) userattr=\"manager#USERDN\";)",
+        "Impossible userattr of the entry that is added, =\"manager#USERDN\" has no equivalent",
+        "",
+        &[],
+    );
+    check(
+        "(version 3.0; acl \"a\"; allow (add,delete) userattr=\"parent[0,1].manager#USERDN\";)",
+        "Carried ",
+        "subtree \"dc=a\"",
+        &[
+            "let manager or manager of parent delete entry, children then gather\n\
+             let manager of parent add entry, children",
+        ],
+    );
+    check(
+        "(version 3.0; acl \"a\"; deny (add) userattr=\"manager#USERDN\";)",
+        "Carried ",
+        "subtree \"dc=a\"",
+        &["deny manager add entry, children"],
+    );
+}
+
+#[test]
+fn instructions_at_the_root_dse_are_about_it_alone() {
+    let schema = Schema::standard();
+    let secrets = Secrets::of(&schema, &[]);
+    let rules = |aci: &str| {
+        let ldif = format!("dn:\nobjectClass: top\naci: {aci}\n");
+        let import = of_entries(&schema, &secrets, &ldif).unwrap();
+        print(&import.rules[OWN_RULES.len()..])
+    };
+    let read = "(targetattr=\"*\")(version 3.0; acl \"r\"; allow (read) userdn=\"ldap:///all\";)";
+    assert!(rules(read).starts_with("rule aci-1\non entry \"\"\n"));
+    assert_eq!(rules(&format!("(target=\"ldap:///dc=a\"){read}")), "");
+    assert_eq!(rules(&format!("(targetscope=\"onelevel\"){read}")), "");
+    assert!(rules("(version 2.0; deny").starts_with("rule aci-1\non entry \"\"\n"));
 }
 
 #[test]
@@ -79,8 +121,8 @@ fn what_cannot_be_said_allows_less_and_denies_more() {
          equivalent",
         "subtree \"dc=a\"",
         &[
-            "deny not self add-value user, secrets, delete-value user, secrets, self-value user, \
-           secrets, proxy entry, children",
+            "deny not self add-value user, secrets, entry, delete-value user, secrets, entry, \
+           self-value user, secrets, entry, proxy entry, children",
         ],
     );
     check(
@@ -95,6 +137,20 @@ fn what_cannot_be_said_allows_less_and_denies_more() {
         "Impossible it cannot be read",
         "subtree \"dc=a\"",
         &["deny anyone everything"],
+    );
+    for ssf in ["ssf=\"56\"", "ssf<=\"56\"", "ssf>\"56\"", "ssf<\"56\""] {
+        check(
+            &format!("(version 3.0; acl \"s\"; allow (read) {ssf};)"),
+            &format!("Impossible {ssf} has no equivalent"),
+            "",
+            &[],
+        );
+    }
+    check(
+        "(version 3.0; acl \"n\"; allow (read) userattr=\"cn#USERDN\";)",
+        "Impossible userattr=\"cn#USERDN\" has no equivalent",
+        "",
+        &[],
     );
     check("nonsense", "Impossible it cannot be read", "", &[]);
     check(

@@ -9,7 +9,7 @@ pub(super) struct Instruction {
 }
 
 /// A comparison of a keyword with a text in quotation marks.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Comparison {
     /// The keyword, in lower case.
     pub(super) keyword: String,
@@ -36,8 +36,9 @@ pub(super) enum Bind {
     Or(Vec<Bind>),
 }
 
-/// Nesting of parentheses and `not` in a bind rule at most.
-const DEPTH_MAX: u8 = 32;
+/// Nesting of parentheses and `not` in a bind rule at most. It becomes a subject, which nests a
+/// little deeper.
+const DEPTH_MAX: u8 = 24;
 
 impl Instruction {
     /// Reads an instruction; `None` if it is none.

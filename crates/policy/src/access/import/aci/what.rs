@@ -26,7 +26,7 @@ impl Context<'_> {
         missing: &mut Missing,
     ) -> Option<What> {
         let mut dn = location.to_owned();
-        let mut reach = Reach::Subtree;
+        let mut reach = self::reach(location);
         let mut filter = None;
         let mut items = None;
         for part in &instruction.parts {
@@ -37,10 +37,20 @@ impl Context<'_> {
                         .value
                         .strip_prefix("ldap:///")
                         .and_then(|it| self.name(it));
-                    let inside = named.filter(|it| self.is_within(it, location));
+                    let is_root = self::reach(location) == Reach::Entry;
+                    let inside = named.filter(|it| self.is_within(it, location) && !is_root);
                     inside.map(|it| dn = it)
                 }
-                "targetscope" if plain => scope(&part.value).map(|it| reach = it),
+                "targetscope" if plain => {
+                    let given = scope(&part.value);
+                    match self::reach(location) {
+                        // At the root DSE the scope stays what it is, or means nothing.
+                        Reach::Entry => given
+                            .filter(|it| matches!(it, Reach::Entry | Reach::Subtree))
+                            .map(|_| ()),
+                        _ => given.map(|it| reach = it),
+                    }
+                }
                 "targetfilter" => {
                     let given = parenthesised(&part.value);
                     let given = if plain { given } else { format!("(!{given})") };
@@ -60,7 +70,7 @@ impl Context<'_> {
                     return None;
                 }
                 if part.keyword == "targetattr" {
-                    items = Some(vec![Item::Only(Things::All), Item::Only(Things::Secrets)]);
+                    items = Some(everything());
                 }
             }
         }
@@ -75,9 +85,14 @@ impl Context<'_> {
     /// allowed only by its name.
     fn attributes(&self, part: &Comparison, wide: bool) -> Option<Vec<Item>> {
         let names = part.value.split("||").map(str::trim);
-        let everything = [Item::Only(Things::User), Item::Only(Things::Secrets)];
-        let everything = &everything[..if wide { 2 } else { 1 }];
+        // Who is denied all attributes is denied the entry that has them.
+        let all = [Things::User, Things::Secrets, Things::Entry].map(Item::Only);
         let excludes = part.operator == "!=";
+        let everything = match (wide, excludes) {
+            (false, _) => &all[..1],
+            (true, true) => &all[..2],
+            (true, false) => &all[..],
+        };
         let mut items = match excludes {
             true => everything.to_vec(),
             false => Vec::new(),
@@ -211,6 +226,15 @@ fn meant(word: &str) -> Option<&'static [Right]> {
         ],
         _ => return None,
     })
+}
+
+/// Returns which entries an instruction at an entry is about: one at the root DSE is about that
+/// alone.
+pub(super) fn reach(location: &str) -> Reach {
+    match location.trim().is_empty() {
+        true => Reach::Entry,
+        false => Reach::Subtree,
+    }
 }
 
 fn scope(value: &str) -> Option<Reach> {

@@ -99,10 +99,11 @@ let users self-value
 let anyone none
 ",
         &[
-            "slapd-1: carried: to dn.regex=^(.+,)?ou=([^,]+),dc=a$ attrs=@person,children by \
-             dn.exact,expand=uid=$2,dc=a write",
-            "slapd-1: carried: to dn.regex=^(.+,)?ou=([^,]+),dc=a$ attrs=@person,children by * \
-             break",
+            "slapd-1: approximated: to dn.regex=^(.+,)?ou=([^,]+),dc=a$ attrs=@person,children \
+             by dn.exact,expand=uid=$2,dc=a write (less is given of entries whose RDN has several \
+             values)",
+            "slapd-1: approximated: to dn.regex=^(.+,)?ou=([^,]+),dc=a$ attrs=@person,children \
+             by * break (less is given of entries whose RDN has several values)",
             "slapd-2: approximated: to attrs=member by users selfwrite (only for adding and \
              deleting the subject's own name)",
             "slapd-2: carried: to attrs=member by * none",
@@ -131,6 +132,7 @@ fn what_cannot_be_said_gives_nothing() {
     );
     for target in [
         "dn.regex=\"a.b\"",
+        "dn.regex=\"^[^,]+,dc=a$\"",
         "attrs=nope",
         "filter=(nope=1)",
         "val.regex=x",
@@ -150,10 +152,116 @@ fn what_cannot_be_said_gives_nothing() {
         "dn.exact=\"\"",
         "sockurl=x",
         "wrong",
+        "dnattr=cn",
+        "group/groupOfURLs/memberURL=cn=g",
+        "dn.regex=^[^,]+,dc=a$",
     ] {
         let conf = format!("access to attrs=cn by {who} write\n");
         assert_eq!(fates(&conf), [Fate::Impossible], "{who}");
     }
+}
+
+/// Checks the names and targets of the rules behind the program's own.
+#[track_caller]
+fn check_targets(conf: &str, targets: &[&str]) {
+    let import = carried(conf);
+    let found: Vec<String> = import.rules[OWN_RULES.len()..]
+        .iter()
+        .map(|it| {
+            let targets: Vec<String> = it.targets.iter().map(ToString::to_string).collect();
+            format!("{}: {}", it.name, targets.join(", "))
+        })
+        .collect();
+    assert_eq!(found, targets, "{conf}");
+}
+
+/// slapd asks about an entry no rules of the database around its own.
+#[test]
+fn databases_inside_others_come_first_and_end() {
+    check_targets(
+        "access to attrs=mail by * read\n\
+         database mdb\nsuffix dc=a\naccess to * by users write\n\
+         database mdb\nsuffix ou=x,dc=a\naccess to attrs=cn by users read\n\
+         database mdb\nsuffix ou=y,dc=a\n",
+        &[
+            "slapd-1: subtree \"ou=x,dc=a\"",
+            "slapd-2: subtree \"ou=x,dc=a\"",
+            "slapd-3-end: subtree \"ou=x,dc=a\"",
+            "slapd-4: subtree \"ou=y,dc=a\"",
+            "slapd-5-end: subtree \"ou=y,dc=a\"",
+            "slapd-6: subtree \"dc=a\"",
+            "slapd-7: everything",
+        ],
+    );
+    check_targets(
+        "database Frontend\naccess to attrs=mail by * read\n\
+         database Config\naccess to * by * write\n\
+         database {1}mdb\nsuffix dc=a\nsuffix ou=z,dc=b\naccess to attrs=cn by users write\n\
+         database mdb\nsuffix dc=b\naccess to attrs=cn by users read\n\
+         database mdb\naccess to * by * write\n",
+        &[
+            "slapd-1: subtree \"ou=z,dc=b\"",
+            "slapd-2: subtree \"ou=z,dc=b\"",
+            "slapd-3-end: subtree \"ou=z,dc=b\"",
+            "slapd-4: subtree \"dc=a\"",
+            "slapd-5: subtree \"dc=b\"",
+            "slapd-7: everything",
+        ],
+    );
+}
+
+#[test]
+fn targets_are_cut_to_the_suffix() {
+    let check = |target: &str, targets: &[&str]| {
+        let conf =
+            format!("database mdb\nsuffix dc=a,dc=b\naccess to {target} by users read by * none\n");
+        let targets: Vec<String> = targets.iter().map(|it| format!("slapd-1: {it}")).collect();
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        check_targets(&conf, &targets);
+    };
+    let whole = ["subtree \"dc=a,dc=b\""];
+    check("dn.subtree=\"dc=b\"", &whole);
+    check("dn.children=\"\"", &whole);
+    check("dn.one=\"dc=b\"", &["entry \"dc=a,dc=b\""]);
+    check("dn.one=\"\"", &[]);
+    check("dn.base=\"dc=b\"", &[]);
+    check("dn.subtree=\"dc=c\"", &[]);
+    check("dn.one=\"dc=a,dc=b\"", &["one \"dc=a,dc=b\""]);
+    check(
+        "dn.regex=\"^cn=[^,]+,dc=a,dc=b$\"",
+        &["pattern \"cn=*,dc=a,dc=b\""],
+    );
+    check("dn.regex=\"^cn=[^,]+,dc=b$\"", &whole);
+}
+
+/// Rules in a file that is not here may take what the rules behind it give.
+#[test]
+fn files_that_are_not_here_are_reported() {
+    let conf = "include /etc/ldap/schema/core.schema\ndatabase mdb\nsuffix dc=a\n\
+                access to attrs=cn by * read\ninclude /etc/ldap/acl.conf\naccess to * by * read\n";
+    check_targets(
+        conf,
+        &[
+            "slapd-1: subtree \"dc=a\"",
+            "slapd-2: subtree \"dc=a\"",
+            "slapd-3: subtree \"dc=a\"",
+        ],
+    );
+    let report = carried(conf).report;
+    let lines: Vec<String> = report
+        .iter()
+        .filter(|it| it.given.starts_with("include"))
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "slapd-2: impossible: include /etc/ldap/acl.conf (the file is not here, so nothing is \
+             given from here on: put its text in the place of the line)",
+            "slapd-4: impossible: include /etc/ldap/schema/core.schema (the file is not here; by \
+             its name it has no rules)",
+        ]
+    );
 }
 
 #[test]
@@ -172,8 +280,8 @@ olcAccess: {0}to * by * manage
 dn: olcDatabase={1}mdb,cn=config
 olcDatabase: {1}mdb
 olcSuffix: dc=a
-olcAccess:: ezB9dG8gYXR0cnM9c24gYnkgdXNlcnMgd3JpdGU=
 olcAccess: {1}to dn.base=\"dc=b\" by * write
+olcAccess:: ezB9dG8gYXR0cnM9c24gYnkgdXNlcnMgd3JpdGU=
 ";
     let import = of_config(&schema, &secrets, ldif).unwrap();
     assert_eq!(

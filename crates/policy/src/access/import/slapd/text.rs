@@ -1,89 +1,118 @@
-//! Reading slapd.conf and `olcAccess`: the access directives, each with the suffix of its database.
+//! Reading slapd.conf and `olcAccess`: the access directives of each database.
 
 use protocol::ldif::{LdifReader, LdifRecord};
 
-/// An access directive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Directive {
-    /// Suffixes of its database; empty for directives about every database.
-    pub(super) suffixes: Vec<String>,
-    /// The words behind `access`, without quotation marks.
-    pub(super) words: Vec<String>,
+/// The access directives of a slapd.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Configuration {
+    /// The databases with entries of clients, in their order.
+    pub(super) databases: Vec<Database>,
+    /// The directives about every database, which are asked behind those of each.
+    pub(super) everywhere: Vec<Given>,
 }
 
-/// Databases whose rules are about the server itself, which has its own here.
-const OWN_DATABASES: [&str; 3] = ["config", "monitor", "frontend"];
+/// A database, or what stands before the first one.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Database {
+    pub(super) suffixes: Vec<String>,
+    pub(super) given: Vec<Given>,
+}
 
-/// Returns the access directives of slapd.conf: those of databases first, as slapd asks them.
-pub(super) fn of_conf(text: &str) -> Vec<Directive> {
-    let (mut sections, mut own) = (vec![Section::default()], false);
+/// A line that may have rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Given {
+    /// The words behind `access`, without quotation marks.
+    Directive(Vec<String>),
+    /// The name of a file whose text is not here.
+    File(String),
+}
+
+/// Kinds of databases about the server itself, which has its own entries for them here.
+const OWN_DATABASES: [&str; 2] = ["config", "monitor"];
+
+/// The kind of the database that stands for all.
+const FRONTEND: &str = "frontend";
+
+/// Returns the access directives of slapd.conf. Directives in front of the first database are about
+/// every one, as those of the frontend are.
+pub(super) fn of_conf(text: &str) -> Configuration {
+    let mut configuration = Configuration::default();
+    let (mut kind, mut section) = (FRONTEND.to_owned(), Database::default());
     for line in logical_lines(text) {
         let words = words(&line);
         let first = words.first().map(|it| it.to_ascii_lowercase());
-        let last = sections.last_mut().expect("begun with one");
         match (first.as_deref(), words.get(1)) {
-            (Some("database"), Some(kind)) => {
-                own = OWN_DATABASES[..2].contains(&kind.as_str());
-                sections.push(Section::default());
+            (Some("database"), Some(next)) => {
+                configuration.add(&kind, std::mem::take(&mut section));
+                kind = without_number(next).to_ascii_lowercase();
             }
-            (Some("suffix"), Some(_)) => last.suffixes.extend_from_slice(&words[1..]),
-            (Some("access"), Some(_)) if !own => last.directives.push(words[1..].to_vec()),
+            (Some("suffix"), Some(_)) => section.suffixes.extend_from_slice(&words[1..]),
+            (Some("access"), Some(_)) => section.given.push(Given::Directive(words[1..].to_vec())),
+            (Some("include"), Some(file)) => section.given.push(Given::File(file.clone())),
             _ => (),
         }
     }
-    sections.rotate_left(1);
-    sections.into_iter().flat_map(Section::directives).collect()
+    configuration.add(&kind, section);
+    configuration
 }
 
-/// Returns the access directives of `olcAccess` in the LDIF of cn=config.
+/// Returns the access directives of `olcAccess` in the LDIF of cn=config, those of a database in
+/// the order of their numbers.
 ///
 /// # Errors
 /// What is wrong with the LDIF.
-pub(super) fn of_config(ldif: &str) -> Result<Vec<Directive>, String> {
-    let (mut databases, mut everywhere) = (Vec::new(), Vec::new());
+pub(super) fn of_config(ldif: &str) -> Result<Configuration, String> {
+    let mut configuration = Configuration::default();
     let mut reader = LdifReader::new(ldif.as_bytes());
     while let Some(record) = reader.next_record() {
         let LdifRecord::Entry { attributes, .. } = record.map_err(|error| error.to_string())?
         else {
             return Err("expected entries, got changes of entries".to_owned());
         };
-        let mut section = Section::default();
-        let mut database = String::new();
+        let mut numbered = Vec::new();
+        let (mut suffixes, mut kind) = (Vec::new(), None);
         for (attribute, value) in &attributes {
             let value = String::from_utf8_lossy(value);
-            let value = without_number(&value);
+            let plain = without_number(&value);
             match attribute.to_ascii_lowercase().as_str() {
-                "olcaccess" => section.directives.push(words(value)),
-                "olcsuffix" => section.suffixes.push(value.to_owned()),
-                "olcdatabase" => database = value.to_ascii_lowercase(),
+                "olcaccess" => numbered.push((number(&value), words(plain))),
+                "olcsuffix" => suffixes.extend(words(plain)),
+                "olcdatabase" => kind = Some(plain.to_ascii_lowercase()),
+                "olcinclude" => numbered.push((i64::MIN, vec![plain.to_owned()])),
                 _ => (),
             }
         }
-        match database.as_str() {
-            "frontend" => everywhere.extend(section.directives()),
-            other if OWN_DATABASES.contains(&other) => (),
-            _ => databases.extend(section.directives()),
+        numbered.sort_by_key(|it| it.0);
+        let given = numbered
+            .into_iter()
+            .map(|(number, mut words)| match number {
+                i64::MIN => Given::File(words.swap_remove(0)),
+                _ => Given::Directive(words),
+            });
+        let given: Vec<Given> = given.collect();
+        // Other entries than those of databases have directives about every database, if any.
+        let kind = kind.as_deref().unwrap_or(FRONTEND);
+        configuration.add(kind, Database { suffixes, given });
+    }
+    Ok(configuration)
+}
+
+impl Configuration {
+    fn add(&mut self, kind: &str, section: Database) {
+        match kind {
+            FRONTEND => self.everywhere.extend(section.given),
+            own if OWN_DATABASES.contains(&own) => (),
+            _ => self.databases.push(section),
         }
     }
-    databases.extend(everywhere);
-    Ok(databases)
 }
 
-/// A database, or what stands before the first one.
-#[derive(Default)]
-struct Section {
-    suffixes: Vec<String>,
-    directives: Vec<Vec<String>>,
-}
-
-impl Section {
-    fn directives(self) -> impl Iterator<Item = Directive> {
-        let suffixes = self.suffixes;
-        self.directives.into_iter().map(move |words| Directive {
-            suffixes: suffixes.clone(),
-            words,
-        })
-    }
+/// Returns the number in braces before a value, by which its likes are ordered; without one it
+/// comes last.
+fn number(value: &str) -> i64 {
+    let rest = value.strip_prefix('{').and_then(|it| it.split_once('}'));
+    let number = rest.and_then(|(number, _)| number.parse().ok());
+    number.unwrap_or(i64::MAX)
 }
 
 /// Returns a value without the number in braces that orders it.

@@ -5,6 +5,7 @@ use schema::{Schema, TypeId};
 use super::regex;
 use crate::access::import::{everything, parenthesised, subtree};
 use crate::access::parse::is_attribute_word;
+use crate::access::pattern::NamePattern;
 use crate::access::rules::{About, Item, Reach, Target, Things, ValueWord};
 use crate::secrets::Secrets;
 
@@ -22,6 +23,8 @@ pub(super) struct What {
     pub(super) groups: Vec<usize>,
     /// Whether no entry of the database is meant.
     pub(super) never: bool,
+    /// Why less is given for some of the entries than the directive does.
+    pub(super) narrower: Option<String>,
     /// Why `targets` and `about` mean more than the directive does; then nothing may be given.
     pub(super) wider: Option<String>,
 }
@@ -46,6 +49,7 @@ impl Context<'_> {
             whole: true,
             tree: true,
             groups: Vec::new(),
+            narrower: None,
             wider: None,
         };
         let mut attributes = None;
@@ -80,12 +84,19 @@ impl Context<'_> {
             what.filter = None;
         }
         match &what.targets[..] {
-            [Target::Below { dn, .. }] => what.never = !self.is_inside(dn, suffixes),
+            [Target::Below { reach, dn }] => {
+                what.targets = self.within(*reach, dn, suffixes);
+                what.never = what.targets.is_empty();
+            }
             [Target::Pattern(pattern)] if !ends_within(pattern, suffixes) => {
                 what.wider = Some(format!(
                     "{pattern} is not within the suffix of its database"
                 ));
                 what.targets = database(suffixes);
+            }
+            [Target::Pattern(pattern)] if pattern.trim_start_matches("**").contains('*') => {
+                let reason = "less is given of entries whose RDN has several values";
+                what.narrower = Some(reason.to_owned());
             }
             _ => (),
         }
@@ -107,8 +118,9 @@ impl Context<'_> {
             "regex" if matches!(value, ".*" | ".+" | "^.*$") => return Ok(None),
             "regex" => {
                 let translated = regex::pattern(value, &[]);
+                let known = translated.filter(|it| self.is_pattern(&it.pattern));
                 let translated =
-                    translated.ok_or_else(|| format!("no pattern of names means {value}"))?;
+                    known.ok_or_else(|| format!("no pattern of names means {value}"))?;
                 *groups = translated.groups;
                 return Ok(Some(Target::Pattern(translated.pattern)));
             }
@@ -201,14 +213,44 @@ impl Context<'_> {
         what.about = About::Items(vec![Item::Values { attribute, value }]);
     }
 
-    /// Returns whether a name is within one of the suffixes; slapd asks the rules of a database
-    /// about no other entries.
-    fn is_inside(&self, dn: &str, suffixes: &[String]) -> bool {
+    /// Returns whether a pattern of names means something under the schema.
+    pub(super) fn is_pattern(&self, pattern: &str) -> bool {
+        NamePattern::compile(self.schema, pattern).is_ok()
+    }
+
+    /// Returns the part of a target within the suffixes; slapd asks the rules of a database about
+    /// no other entries. Empty if there is none.
+    fn within(&self, reach: Reach, dn: &str, suffixes: &[String]) -> Vec<Target> {
         let resolve = |dn: &str| self.schema.resolve_name(dn).ok();
-        let name = resolve(dn);
-        let mut bases = suffixes.iter().filter_map(|it| resolve(it));
-        suffixes.is_empty()
-            || name.is_some_and(|name| bases.any(|it| name.is_within(&it) || it.is_within(&name)))
+        let whole = || {
+            let dn = dn.to_owned();
+            vec![Target::Below { reach, dn }]
+        };
+        let Some(name) = resolve(dn) else {
+            return Vec::new();
+        };
+        let holds = |it: &String| resolve(it).is_some_and(|it| name.is_within(&it));
+        if suffixes.is_empty() || suffixes.iter().any(holds) {
+            return whole();
+        }
+        let below = suffixes.iter().filter(|it| {
+            let base = resolve(it).filter(|base| base.is_within(&name));
+            let depth = base.map(|base| base.depth() - name.depth());
+            match reach {
+                Reach::Entry => false,
+                Reach::One => depth == Some(1),
+                Reach::Children | Reach::Subtree => depth.is_some(),
+            }
+        });
+        let reach = match reach {
+            Reach::One => Reach::Entry,
+            _ => Reach::Subtree,
+        };
+        let target = |dn: &String| Target::Below {
+            reach,
+            dn: dn.clone(),
+        };
+        below.map(target).collect()
     }
 }
 
@@ -216,11 +258,16 @@ impl Context<'_> {
 fn ends_within(pattern: &str, suffixes: &[String]) -> bool {
     let plain = |it: &str| it.to_ascii_lowercase().replace(", ", ",");
     let pattern = plain(pattern);
-    suffixes.is_empty() || suffixes.iter().any(|it| pattern.ends_with(&plain(it)))
+    let mut suffixes_plain = suffixes.iter().map(|it| plain(it));
+    let is_end = |suffix: String| {
+        let before = pattern.strip_suffix(&suffix);
+        before.is_some_and(|it| it.is_empty() || it.ends_with(',') || suffix.is_empty())
+    };
+    suffixes.is_empty() || suffixes_plain.any(is_end)
 }
 
 /// Returns all entries of a database with these suffixes, of every database if there are none.
-fn database(suffixes: &[String]) -> Vec<Target> {
+pub(super) fn database(suffixes: &[String]) -> Vec<Target> {
     match suffixes.is_empty() {
         true => vec![Target::Everything],
         false => suffixes.iter().map(|it| subtree(it)).collect(),

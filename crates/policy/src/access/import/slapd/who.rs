@@ -2,6 +2,7 @@
 
 use super::regex;
 use super::what::Context;
+use crate::access::compile::has_names;
 use crate::access::parse::is_subject_attribute;
 use crate::access::rules::{Reach, Who};
 use crate::access::words::Way;
@@ -70,11 +71,12 @@ impl Context<'_> {
             "regex" if matches!(value, ".+" | "^.+$") => return Some(Who::Users),
             "regex" if matches!(value, ".*" | "^.*$" | "*") => return Some(Who::Anyone),
             "regex" => {
-                let translated = regex::pattern(value, groups)?;
-                return Some(Who::Pattern(translated.pattern));
+                let pattern = regex::pattern(value, groups)?.pattern;
+                return self.is_pattern(&pattern).then_some(Who::Pattern(pattern));
             }
             "expand" | "exact,expand" | "base,expand" => {
-                return regex::expanded(value, groups).map(Who::Pattern);
+                let pattern = regex::expanded(value, groups)?;
+                return self.is_pattern(&pattern).then_some(Who::Pattern(pattern));
             }
             _ => return None,
         };
@@ -100,9 +102,11 @@ impl Context<'_> {
         known.then(|| dn.to_owned())
     }
 
+    /// Returns an attribute type with names as values.
     fn named(&self, attribute: &str) -> Option<String> {
-        let known = self.schema.attribute_type(attribute).is_some();
-        (known && is_subject_attribute(attribute)).then(|| attribute.to_owned())
+        let type_id = self.schema.attribute_type(attribute)?;
+        let known = has_names(self.schema, type_id) && is_subject_attribute(attribute);
+        known.then(|| attribute.to_owned())
     }
 }
 
