@@ -5,7 +5,7 @@ use kit::{Client, Pando, SUFFIX};
 use protocol::{ResultCode, Scope};
 
 const PEOPLE: &str = "ou=People,dc=example,dc=com";
-const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";
+pub const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";
 const GRACE: &str = "uid=grace,ou=People,dc=example,dc=com";
 const HR: &str = "cn=hr,dc=example,dc=com";
 
@@ -30,6 +30,11 @@ let users read",
 ];
 
 fn served() -> Pando {
+    served_with(RULES)
+}
+
+/// A node with people, under these rules.
+pub fn served_with(rules: &[&str]) -> Pando {
     let mut pando = Pando::init();
     pando.serve();
     let mut admin = pando.admin();
@@ -43,6 +48,7 @@ fn served() -> Pando {
             ..hr
         })
         .expect_success();
+    set_rules(&pando, rules);
     pando
 }
 
@@ -68,7 +74,8 @@ fn set_rules(pando: &Pando, rules: &[&str]) {
     }
 }
 
-fn user(pando: &Pando, name: &str) -> Client {
+/// A client that is bound by a user's name; passwords are like the users' ids.
+pub fn user(pando: &Pando, name: &str) -> Client {
     let mut client = Client::connect(pando.address());
     let uid = name.split(['=', ',']).nth(1).expect("a name has an RDN");
     client.bind(name, uid).expect_success();
@@ -82,7 +89,6 @@ fn code(outcome: &Outcome) -> ResultCode {
 #[test]
 fn entries_and_attributes_are_kept_by_every_way() {
     let pando = served();
-    set_rules(&pando, RULES);
     let mut ada = user(&pando, ADA);
     // By name, by filter, by region.
     let found = ada.search(GRACE, Scope::BaseObject, "(objectClass=*)", &[]);
@@ -149,7 +155,6 @@ fn entries_and_attributes_are_kept_by_every_way() {
 #[test]
 fn who_is_anonymous_gets_nothing_and_may_bind() {
     let pando = served();
-    set_rules(&pando, RULES);
     let mut nobody = Client::connect(pando.address());
     for base in [SUFFIX, ADA, "uid=nobody,dc=example,dc=com"] {
         let found = nobody.search(base, Scope::WholeSubtree, "(objectClass=*)", &[]);
@@ -167,7 +172,6 @@ fn who_is_anonymous_gets_nothing_and_may_bind() {
 #[test]
 fn a_group_counts_from_its_change_on() {
     let pando = served();
-    set_rules(&pando, RULES);
     let mut ada = user(&pando, ADA);
     assert!(ada.read(GRACE).is_none());
     let mut admin = pando.admin();
@@ -190,7 +194,6 @@ fn a_group_counts_from_its_change_on() {
 #[test]
 fn a_rule_without_meaning_is_refused_and_changes_nothing() {
     let pando = served();
-    set_rules(&pando, RULES);
     let mut admin = pando.admin();
     for (text, said) in [
         ("rule x\non everything\nlet usrs read", "usrs"),
@@ -209,7 +212,6 @@ fn a_rule_without_meaning_is_refused_and_changes_nothing() {
 
 #[test]
 fn adding_moving_and_deleting_ask_about_both_places() {
-    let pando = served();
     let rules = [
         "rule bind
 on everything
@@ -223,7 +225,7 @@ let entry \"uid=ada,ou=People,dc=example,dc=com\" write, add, delete, rename, mo
 on everything
 let users read",
     ];
-    set_rules(&pando, &rules);
+    let pando = served_with(&rules);
     let mut ada = user(&pando, ADA);
     let mut admin = pando.admin();
     let outside = kit::people::unit("Elsewhere");

@@ -9,6 +9,7 @@ mod doors;
 mod guessing;
 mod passwords;
 mod requests;
+mod two_worlds;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -33,6 +33,7 @@ pub(crate) mod source;
 pub(crate) mod state;
 pub(crate) mod subschema;
 pub(crate) mod unindexed;
+mod uses;
 pub(crate) mod view;
 pub(crate) mod virtual_list;
 pub(crate) mod virtual_search;

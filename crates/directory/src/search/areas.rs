@@ -6,6 +6,7 @@ use crate::search::alias::WorkDone;
 use crate::search::area::{Area, AreaKind, Areas};
 use crate::search::call::{Query, SearchCall};
 use crate::search::monitor::Node;
+use crate::search::uses;
 use crate::search::{alias, virtual_search};
 use policy::Right;
 use protocol::{DerefAliases, Scope};
@@ -156,6 +157,7 @@ fn resolve_base(
     let catalog = context.catalog;
     let mut last_name = call.last_name.borrow_mut();
     let name = last_name.resolve(catalog, request.base)?;
+    uses::require(context, controls, name)?;
     if name.depth() == 0 {
         return Ok(Progress::Done(EntryId(0)));
     }

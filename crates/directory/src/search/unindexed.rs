@@ -6,6 +6,7 @@ use crate::places::{Permit, is_small};
 use crate::search::area::AreaKind;
 use crate::search::call::SearchCall;
 use crate::search::state::Search;
+use crate::search::uses;
 use protocol::ResultCode;
 use schema::Filter;
 use state::advice;
@@ -55,6 +56,9 @@ pub(crate) fn admit(
     search: &mut Search,
 ) -> Result<(), Stop> {
     if search.permit.is_none() {
+        for area in &search.source.areas {
+            uses::require_unindexed(context, area.region.base)?;
+        }
         search.permit = permit(context, call, &search.criteria.filter)?.map(Box::new);
     }
     Ok(())

@@ -71,8 +71,8 @@ fn report(import: &Import) -> Result<(), Problem> {
     }
 }
 
-/// A slapd.conf with the text of the files that it includes, as far as they can be read here. Schema
-/// files have no access rules and are left out.
+/// A slapd.conf with the text of the files that it includes, as far as they can be read here.
+/// Schema files have no access rules and are left out.
 fn with_included(path: &Path, text: &str, depth_max: u8) -> String {
     let mut whole = String::new();
     for line in text.lines() {

@@ -123,7 +123,9 @@ impl Region {
         })
     }
 
-    /// Returns what the subject sees of the region's entries, by a right such as [`Right::Read`].
+    /// Returns what the subject sees of the region's entries, by a right that is asked of entries
+    /// and of attributes, such as [`Right::Read`]. Filters ask for attributes alone: see
+    /// [`Region::held`] with [`Right::Search`].
     pub fn shown(&self, right: Right) -> Shown {
         let held = self.held(right);
         let inner = self.rules.inner();

@@ -99,6 +99,15 @@ impl PlainView<'_> {
         }
     }
 
+    /// Whether rules of the directory are about a use of the server, and none gives it to the
+    /// subject at an entry.
+    pub fn lacks_use(&self, what: Use, name: &Name) -> Result<bool, Stop> {
+        let rules = self.catalog.access_rules.as_ref();
+        let claim = Claim::of(RuleRight::Use, Object::Use(what));
+        let are_about = self.is_ruled() && rules.is_some_and(|it| it.decides(what));
+        Ok(are_about && !self.is_given(name, &claim)?)
+    }
+
     /// Refuses a use of the server with `insufficientAccessRights` and the text `refused`, unless
     /// the subject is the administrator or the directory's rules give it the use.
     pub fn require_use(&self, what: Use, name: &Name, refused: &str) -> Result<(), Stop> {

@@ -2,11 +2,11 @@
 
 use super::cases::{Facts, Thing};
 use super::*;
-use crate::access::facts::Origin;
+use crate::access::facts::{Group, Origin};
 use crate::access::parse::parse;
 use crate::access::words::Ways;
 use crate::secrets::Secrets;
-use schema::{DefinitionKind, Schema};
+use schema::{DefinitionKind, Filter, Name, Schema};
 
 /// A subject of whom nothing is known has no right by what a clause says of it, and loses every
 /// right that one takes.
@@ -135,4 +135,48 @@ fn values_that_are_denied_include_the_own_name() {
     for denied in ["add-value", "delete-value", "self-value", "write"] {
         assert_eq!(given(denied), [false, false], "{denied}");
     }
+}
+
+/// What callers keep is shared by threads, and a group is asked about once for a subject.
+#[test]
+fn subjects_are_shared_and_ask_about_a_group_once() {
+    fn is_shared<T: Send + Sync + Clone + 'static>(value: &T) -> T {
+        value.clone()
+    }
+    struct Counting(std::cell::Cell<usize>);
+    impl SubjectFacts for Counting {
+        fn matches(&self, _: &Name, _: &Filter) -> Truth {
+            self.0.set(self.0.get() + 1);
+            Truth::True
+        }
+        fn is_member(&self, _: &Name, _: &Group) -> Truth {
+            self.0.set(self.0.get() + 1);
+            Truth::True
+        }
+    }
+    let schema = Schema::standard();
+    let clause = "let not group \"cn=g\" or not having (cn=a) or not real users read\n";
+    let text = format!("rule a\non everything\n{}", clause.repeat(50));
+    let rules = parse(&text).unwrap().rules;
+    let set = RuleSet::compile(&schema, &Secrets::of(&schema, &[]), &rules).unwrap();
+    let own = Identity::Entry(schema.resolve_name("uid=ada,dc=a").unwrap());
+    let asker = Asker {
+        acting: own.clone(),
+        real: own,
+        origin: Origin::from(None),
+        ways: Ways::of(&[Way::Local]),
+        minute: None,
+    };
+    let facts = Counting(std::cell::Cell::new(0));
+    let subject = is_shared(&set).of_subject(asker, &facts);
+    assert_eq!(facts.0.get(), 2, "one group and one filter");
+    let region = is_shared(&subject).region(Name::root(), protocol::Scope::WholeSubtree);
+    is_shared(&region.shown(Right::Read));
+    is_shared(&region);
+    let other = Identity::Anonymous;
+    let proxied = subject.acting_as(other.clone(), &facts);
+    assert_eq!(proxied.asker().acting, other);
+    assert_eq!(proxied.asker().real, subject.asker().real);
+    assert_eq!(proxied.asker().ways.truth(Way::Proxied), Truth::True);
+    assert_eq!(subject.asker().ways.truth(Way::Proxied), Truth::False);
 }

@@ -129,7 +129,9 @@ impl Changes<'_> {
     pub(super) fn flips(&self, at: Place, to: bool) -> Option<Vec<Flip>> {
         let rule = &self.rules.inner().rules[at.rule];
         let clause = at.clause?;
-        let mut judged = self.rules.on_entry(self.entry, self.question, None);
+        // Targets do not depend on values.
+        let about = Question::about(self.question.object);
+        let mut judged = self.rules.on_entry(self.entry, about, None);
         judged.target(at.rule);
         let search = Search {
             changes: self,

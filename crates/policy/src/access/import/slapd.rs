@@ -177,7 +177,7 @@ impl Carrier<'_> {
                 Given::File(name) => format!("include {name}"),
             },
             fate: Fate::Impossible,
-            note: "its database has no suffix, and so no entries".to_owned(),
+            note: "its database has no suffix that this schema knows, and so no entries".to_owned(),
         });
     }
 

@@ -1,7 +1,8 @@
 //! Texts of rules: what is read, what is refused with which words, and that printing keeps them.
 
-use crate::access::parse::parse;
+use crate::access::parse::{TEXT_MAX, parse};
 use crate::access::print::print;
+use crate::access::rules::{CLAUSES_MAX, RULES_MAX};
 use crate::access::testing::{Dice, rules};
 
 /// Returns the text of the rules in `text`.
@@ -216,4 +217,31 @@ fn random_rules_print_to_what_they_are() {
         let read = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
         assert_eq!(read.rules, rules, "seed {seed}\n{text}");
     }
+}
+
+/// Sizes at which a set is refused, at once and with a reason.
+#[test]
+fn sets_have_limits() {
+    let rule = |name: usize, clauses: usize| {
+        let clauses = "let users read\n".repeat(clauses);
+        format!("rule r{name}\non everything\n{clauses}")
+    };
+    let wrong = |text: &str| parse(text).unwrap_err().to_string();
+    let octets = wrong(&"#".repeat(TEXT_MAX + 1));
+    assert_eq!(
+        octets,
+        "expected 4194304 octets of access rules at most, got 4194305"
+    );
+    let many: String = (0..=RULES_MAX).map(|it| rule(it, 1)).collect();
+    let expected = "expected 10000 rules and 50000 clauses at most, got more";
+    assert_eq!(wrong(&many), format!("30001:1: {expected}"));
+    let long = rule(0, CLAUSES_MAX) + &rule(1, 1);
+    assert_eq!(wrong(&long), format!("50003:1: {expected}"));
+    let deep = "not ".repeat(31);
+    assert!(parse(&format!("rule a\non everything\nlet {deep}users read")).is_ok());
+    let error = wrong(&format!("rule a\non everything\nlet not {deep}users read"));
+    assert!(
+        error.contains("at most 32 conditions in each other"),
+        "{error}"
+    );
 }

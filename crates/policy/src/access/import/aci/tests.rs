@@ -54,8 +54,8 @@ fn the_usual_instructions_are_carried() {
         "one \"ou=people,dc=a\" where (cn=x)",
         &[
             "let (group \"cn=g,dc=a\" or group \"cn=h,dc=a\") from 10.0.0.0/16 or (manager or \
-           manager of parent) add-value entry, mail, delete-value entry, mail, delete entry, children, \
-           rename entry, children",
+           manager of parent) add-value entry, mail, delete-value entry, mail, delete entry, \
+           children, rename entry, children",
         ],
     );
     check(

@@ -15,7 +15,7 @@ pub(super) enum Part {
     /// A line that may have rules, about databases with these suffixes; about every one if there
     /// are none.
     Line { given: Given, suffixes: Vec<String> },
-    /// A line of a database without a suffix, which has no entries.
+    /// A line of a database without a suffix that the schema knows, which has no entries.
     Lost { given: Given },
     /// The end of all rules about databases with these suffixes.
     End { suffixes: Vec<String> },
@@ -24,9 +24,14 @@ pub(super) enum Part {
 /// Returns the lines of a configuration, in the order in which they are to be asked.
 pub(super) fn parts(schema: &Schema, configuration: Configuration) -> Vec<Part> {
     let Configuration {
-        databases,
+        mut databases,
         everywhere,
     } = configuration;
+    // No entry here is below a name that the schema does not know.
+    let is_known = |it: &String| schema.resolve_name(it).is_ok();
+    for database in &mut databases {
+        database.suffixes.retain(is_known);
+    }
     let resolve = |it: &String| schema.resolve_name(it).unwrap_or_default();
     let suffixes = databases.iter().flat_map(|it| &it.suffixes);
     let names: Vec<Name> = suffixes.map(resolve).collect();

@@ -234,6 +234,35 @@ fn targets_are_cut_to_the_suffix() {
     check("dn.regex=\"^cn=[^,]+,dc=b$\"", &whole);
 }
 
+#[test]
+fn suffixes_are_whole_values_that_the_schema_knows() {
+    let schema = Schema::standard();
+    let secrets = Secrets::of(&schema, &[]);
+    let ldif = "\
+dn: olcDatabase={1}mdb,cn=config
+olcDatabase: {1}mdb
+olcSuffix: {0}o=My Org,c=DE
+olcAccess: to * by users read
+
+dn: olcDatabase={2}mdb,cn=config
+olcDatabase: {2}mdb
+olcSuffix: nope=x
+olcAccess: to * by * write
+";
+    let import = of_config(&schema, &secrets, ldif).unwrap();
+    let rules = print(&import.rules[OWN_RULES.len()..]);
+    assert!(
+        rules.starts_with("rule slapd-1\non subtree \"o=My Org,c=DE\"\n"),
+        "{rules}"
+    );
+    assert_eq!(import.rules.len(), OWN_RULES.len() + 1);
+    assert_eq!(
+        import.report[1].to_string(),
+        "slapd-2: impossible: to * by * write (its database has no suffix that this schema knows, \
+         and so no entries)"
+    );
+}
+
 /// Rules in a file that is not here may take what the rules behind it give.
 #[test]
 fn files_that_are_not_here_are_reported() {

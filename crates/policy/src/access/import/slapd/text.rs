@@ -76,7 +76,7 @@ pub(super) fn of_config(ldif: &str) -> Result<Configuration, String> {
             let plain = without_number(&value);
             match attribute.to_ascii_lowercase().as_str() {
                 "olcaccess" => numbered.push((number(&value), words(plain))),
-                "olcsuffix" => suffixes.extend(words(plain)),
+                "olcsuffix" => suffixes.push(plain.to_owned()),
                 "olcdatabase" => kind = Some(plain.to_ascii_lowercase()),
                 "olcinclude" => numbered.push((i64::MIN, vec![plain.to_owned()])),
                 _ => (),
