@@ -2,6 +2,7 @@
 //! status 2 is for invalid arguments, 1 for failures; either comes with one line that gives the
 //! expected and the actual state, and the remedy.
 
+mod access;
 mod cluster;
 mod conformance;
 mod data;
@@ -96,6 +97,7 @@ fn help_and_version() {
         "verify",
         "check",
         "schema",
+        "access",
         "passwd",
         "index",
         "status",

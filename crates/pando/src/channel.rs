@@ -1,6 +1,8 @@
 //! Connects the administrative subcommands to a node: over its ldapi socket while it is served,
 //! else by opening its folder. Either way they send LDAP requests and read LDAP responses.
 
+mod transaction;
+
 use crate::node_folder::{SOCKET_FILE, data_folder};
 use crate::reach::Target;
 use crate::report::Problem;

@@ -1,11 +1,16 @@
 //! Definitions of the command line. Help texts, shell completions and man pages are made from them.
 
+mod access;
 mod backup;
 mod cluster;
 mod data;
 mod examine;
 mod watch;
 
+pub use access::{
+    Access, AccessAction, AccessApply, AccessCheck, AccessExplain, AccessImport, AccessNode,
+    AccessShow, AccessTest, RuleSource,
+};
 pub use backup::{Backup, Compact, Restore, Verify};
 pub use cluster::{
     Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRecover, ClusterRemove,
@@ -72,6 +77,8 @@ pub enum Command {
     Compact(Compact),
     /// Show or extend the schema
     Schema(Schema),
+    /// Show, apply, check, test, explain or import access rules
+    Access(Access),
     /// Set a password, or print the hash of one
     Passwd(Passwd),
     /// Show, add or drop indexes

@@ -1,5 +1,6 @@
 //! The program: parses the command line, runs a subcommand, and returns an exit status.
 
+mod access;
 mod backup;
 mod bench;
 mod channel;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Command::Check(it) => check::check(&it),
         Command::Compact(it) => compact::compact(&it),
         Command::Schema(it) => schema::schema(&it.action),
+        Command::Access(it) => access::access(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
         Command::Reload(it) => reload::reload(&it),

@@ -17,6 +17,8 @@ pub enum Problem {
     Reported,
     /// No server serves the node or answers, and that is reported: exit status 3.
     NotServed,
+    /// The result is printed, and this exit status tells its kind.
+    Told(u8),
     /// The reader of the output has closed it, which is no failure.
     OutputClosed,
 }
@@ -64,7 +66,7 @@ impl Problem {
     pub fn text(&self) -> &str {
         match self {
             Problem::Usage(text) | Problem::Failed(text) => text,
-            Problem::Reported | Problem::NotServed => "reported already",
+            Problem::Reported | Problem::NotServed | Problem::Told(_) => "reported already",
             Problem::OutputClosed => "the connection is broken",
         }
     }
@@ -76,6 +78,7 @@ impl Problem {
             Problem::Failed(text) => (text, 1),
             Problem::Reported => return ExitCode::from(1),
             Problem::NotServed => return ExitCode::from(3),
+            Problem::Told(status) => return ExitCode::from(status),
             Problem::OutputClosed => return ExitCode::SUCCESS,
         };
         note(format_args!("pando: {text}"));

@@ -1,0 +1,90 @@
+//! `pando access apply` and `undo`.
+
+use super::ground::{Ground, RuleFile};
+use super::lockout::locked_out_of;
+use super::replace::replace;
+use super::stored::Stored;
+use super::{connect, connect_to};
+use crate::channel::Channel;
+use crate::cli::{AccessApply, AccessNode};
+use crate::report::{Problem, say};
+use policy::access::analysis::Finding;
+use policy::access::sets;
+use std::path::Path;
+
+/// Replaces the rules of a node by those of a file, once they are checked.
+pub fn apply(it: &AccessApply) -> Result<(), Problem> {
+    let (dir, path) = places(it)?;
+    let file = match path {
+        Some(path) => RuleFile::read(path)?,
+        None if it.none => RuleFile::of_text("no rules", "")?,
+        None => RuleFile::of_text("the default rules", sets::DEFAULT)?,
+    };
+    if file.text.rules.is_empty() && !it.none {
+        return Err(Problem::failed(format_args!(
+            "{}: expected access rules, got none; --none removes all",
+            file.name
+        )));
+    }
+    let mut channel = connect(dir, &it.remote)?;
+    let stored = Stored::read(&mut channel)?;
+    if !it.none {
+        refuse_bad(it, &mut channel, &file)?;
+    }
+    let replaced = replace(&mut channel, &stored, &file.text.rules)
+        .map_err(|problem| problem.about(&file.name))?;
+    say(replaced)
+}
+
+/// Brings back the rules before the last change.
+pub fn undo(it: &AccessNode) -> Result<(), Problem> {
+    let mut channel = connect_to(it)?;
+    let stored = Stored::read(&mut channel)?;
+    let file = RuleFile::of_text("the former rules", stored.former()?)?;
+    file.compile(&Ground::of(&mut channel)?)?;
+    say(replace(&mut channel, &stored, &file.text.rules)?)
+}
+
+/// The folder of the node and the file of rules in the arguments.
+fn places(it: &AccessApply) -> Result<(Option<&Path>, Option<&Path>), Problem> {
+    let is_named = it.default || it.none;
+    let mut places = it.what.iter().map(std::path::PathBuf::as_path);
+    let dir = match it.remote.url {
+        Some(_) => None,
+        None => places.next(),
+    };
+    let file = places.next();
+    let missing = dir.is_none() && it.remote.url.is_none();
+    if missing || file.is_some() == is_named || places.next().is_some() {
+        return Err(Problem::usage(
+            "expected a node's folder and a file of rules, or --url and the file, as in `pando \
+             access apply DIR rules`; --default or --none stand for a file",
+        ));
+    }
+    Ok((dir, file))
+}
+
+/// Refuses rules that mean nothing under the server's schema, and unless forced those that open
+/// secrets or lock out the client.
+fn refuse_bad(it: &AccessApply, channel: &mut Channel, file: &RuleFile) -> Result<(), Problem> {
+    let ground = Ground::of(channel)?;
+    let set = file.compile(&ground)?;
+    let findings = set.findings(&ground.secrets);
+    file.note_findings(&findings);
+    let opens = |it: &Finding| matches!(it, Finding::OpenSecrets { .. });
+    if findings.iter().any(opens) && !it.force {
+        return Err(Problem::failed(
+            "nothing was applied, as anonymous clients could use secrets by these rules; \
+             --force applies them",
+        ));
+    }
+    let lost = locked_out_of(channel, &it.remote, &ground, &set)?;
+    if !lost.is_empty() && !it.force {
+        return Err(Problem::failed(format_args!(
+            "nothing was applied, as it cannot be seen that these rules let you write rules about \
+             {}; --force applies them",
+            lost.join(", ")
+        )));
+    }
+    Ok(())
+}

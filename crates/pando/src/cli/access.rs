@@ -1,0 +1,175 @@
+//! Arguments of the subcommand `access`.
+
+use super::Remote;
+use clap::{ArgGroup, Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// `pando access`
+#[derive(Debug, Args)]
+pub struct Access {
+    /// Action on access rules
+    #[command(subcommand)]
+    pub action: AccessAction,
+}
+
+/// An action on access rules.
+#[derive(Debug, Subcommand)]
+pub enum AccessAction {
+    /// Print the rules of a node or a server as one file
+    Show(AccessShow),
+    /// Replace all rules of a node or a server by those of a file, in one transaction
+    Apply(AccessApply),
+    /// Bring back the rules before the last apply or undo
+    Undo(AccessNode),
+    /// Read a file of rules and say what is wrong or suspicious in it, changing nothing
+    Check(AccessCheck),
+    /// Decide the questions of a file of tests by a file of rules
+    Test(AccessTest),
+    /// Say why a file of rules decides a question as it does
+    Explain(AccessExplain),
+    /// Carry access rules of slapd or of 389 Directory Server over
+    Import(AccessImport),
+}
+
+/// The node or the server whose rules are meant.
+#[derive(Debug, Args)]
+pub struct AccessNode {
+    /// The node's folder, unless --url is given
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+}
+
+/// `pando access show`
+#[derive(Debug, Args)]
+pub struct AccessShow {
+    /// The node or the server
+    #[command(flatten)]
+    pub node: AccessNode,
+    /// The set to print; default and built-in need no folder
+    #[arg(long, value_enum, default_value = "current")]
+    pub set: RuleSource,
+}
+
+/// A set of access rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RuleSource {
+    /// The rules that are applied
+    Current,
+    /// Those that undo would bring back
+    Former,
+    /// The rules proposed for a new directory
+    Default,
+    /// Those that decide while no rules are applied
+    BuiltIn,
+}
+
+/// `pando access apply`
+#[derive(Debug, Args)]
+pub struct AccessApply {
+    /// The node's folder, unless --url is given, then the file of rules (`-`: standard input)
+    #[arg(value_names = ["DIR", "FILE"], num_args = 0..=2, value_hint = ValueHint::AnyPath)]
+    pub what: Vec<PathBuf>,
+    /// Apply the rules proposed for a new directory instead of a file
+    #[arg(long, conflicts_with = "none")]
+    pub default: bool,
+    /// Remove all rules, so that the built-in ones decide again
+    #[arg(long)]
+    pub none: bool,
+    /// Apply the rules also if they lock out who applies them, or open secrets to anonymous clients
+    #[arg(long)]
+    pub force: bool,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+}
+
+/// `pando access check`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 nothing to say, 1 something is wrong or suspicious, 2 wrong usage."
+)]
+pub struct AccessCheck {
+    /// The file of rules (`-`: standard input)
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Take the schema and the secrets of the node in DIR [default: the standard schema]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub schema: Option<PathBuf>,
+}
+
+/// `pando access test`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 every test passed, 1 a test failed or, with --strict, something \
+    was reported, 2 wrong usage."
+)]
+pub struct AccessTest {
+    /// The file of rules
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub rules: PathBuf,
+    /// The file of tests
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub tests: PathBuf,
+    /// Fail also if a rule is untested, can never decide, or opens secrets to anonymous clients
+    #[arg(long)]
+    pub strict: bool,
+    /// Take the schema and the secrets of the node in DIR [default: the standard schema]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub schema: Option<PathBuf>,
+}
+
+/// `pando access explain`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: pando access explain rules 'anonymous, read, \"dc=example,dc=com\", \
+    entry'\n\
+    Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+pub struct AccessExplain {
+    /// The file of rules
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub rules: PathBuf,
+    /// The question, as a line of a file of tests without the expected answer
+    #[arg(value_name = "WHO, OPERATION, ENTRY, ATTRIBUTE")]
+    pub question: String,
+    /// Take names, entries and members from this file of tests
+    #[arg(long, value_name = "TESTS", value_hint = ValueHint::FilePath)]
+    pub facts: Option<PathBuf>,
+    /// Take the schema and the secrets of the node in DIR [default: the standard schema]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub schema: Option<PathBuf>,
+}
+
+/// `pando access import`
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("source").required(true)),
+    after_help = "The report on standard error says for each clause whether it was carried, \
+    approximated (it gives less here) or is impossible. The rules never give more than the other \
+    server gave.\n\
+    Exit status: 0 every clause was carried, 1 failed, 2 wrong usage, 3 a clause was approximated, \
+    4 a clause is impossible."
+)]
+pub struct AccessImport {
+    /// The access directives of this slapd.conf
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "source")]
+    pub slapd: Option<PathBuf>,
+    /// The olcAccess values in this LDIF, as `slapcat -n 0` writes it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "source")]
+    pub olc: Option<PathBuf>,
+    /// The aci values in this LDIF
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "source")]
+    pub aci: Option<PathBuf>,
+    /// The naming context of slapd's database, if the file names none; may be repeated
+    #[arg(long, value_name = "DN", conflicts_with = "aci")]
+    pub suffix: Vec<String>,
+    /// Write the rules to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Take the schema and the secrets of the node in DIR [default: the standard schema]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub schema: Option<PathBuf>,
+}
