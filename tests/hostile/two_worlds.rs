@@ -140,8 +140,9 @@ fn found(found: &Found) -> String {
 }
 
 fn sorted(random: &mut Random) -> Vec<OwnedControl> {
+    let attribute = *random.pick(ATTRIBUTES);
     let key = SortKey {
-        attribute: *random.pick(ATTRIBUTES),
+        attribute,
         ordering_rule: None,
         reverse: random.chance(50),
     };

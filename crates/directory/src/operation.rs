@@ -19,15 +19,11 @@ pub(crate) mod sasl;
 pub(crate) mod transaction;
 pub(crate) mod update;
 
-use crate::context::Context;
-use policy::access::objects::Object;
-use policy::access::right::Right;
 use protocol::ResultCode;
 use schema::{Name, Schema};
 use state::catalog::Catalog;
 use state::referral;
 use state::stop::Stop;
-use state::view::Claim;
 
 /// Resolves a DN sent by a client; a malformed one is refused with `invalidDNSyntax` and the
 /// reason.
@@ -39,20 +35,6 @@ pub(crate) fn resolve_name(schema: &Schema, text: &str) -> Result<Name, Stop> {
             format!("\"{text}\": {error}"),
         ),
     }
-}
-
-/// Refuses a change of the place directly below an entry, where rules of the directory do not give
-/// the subject this right to it. The built-in rules ask about the entry that is changed alone.
-pub(crate) fn require_below(
-    context: &Context<'_>,
-    right: Right,
-    superior: Option<Name>,
-) -> Result<(), Stop> {
-    if !context.is_ruled() {
-        return Ok(());
-    }
-    let superior = superior.unwrap_or_else(Name::root);
-    context.require_claims(&superior, &[Claim::of(right, Object::Children)])
 }
 
 /// Refuses a write to a name that this directory does not hold: the subschema subentry, which is

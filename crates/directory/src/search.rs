@@ -11,7 +11,6 @@ pub(crate) mod count;
 pub(crate) mod criteria;
 pub(crate) mod cursor;
 pub(crate) mod dereference;
-pub(crate) mod effective_rights;
 pub(crate) mod end;
 pub(crate) mod explain;
 pub(crate) mod extras;

@@ -127,8 +127,8 @@ impl Subject {
         }
     }
 
-    /// Returns the subject as access rules ask about it, at a minute of the week; `None` if the time
-    /// is unknown.
+    /// Returns the subject as access rules ask about it, at a minute of the week; `None` if the
+    /// time is unknown.
     pub fn asker(&self, minute: Option<WeekMinute>) -> Asker {
         let real = self.proxied_by.as_deref().unwrap_or(self);
         let ways = match (self.recorded, &self.proxied_by) {

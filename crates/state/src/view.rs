@@ -44,6 +44,7 @@ mod plain;
 mod plans;
 mod ruled;
 mod served;
+mod sights;
 mod stored;
 mod tested;
 mod walks;

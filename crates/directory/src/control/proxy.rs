@@ -3,11 +3,10 @@
 use crate::call::Call;
 use crate::context::{Context, Place};
 use policy::Subject;
-use policy::access::right::Right;
 use protocol::{Filter, ResultCode};
 use schema::Truth;
 use state::stop::{Refusal, Stop};
-use state::view::{Claim, View};
+use state::view::View;
 use std::borrow::Cow;
 use std::rc::Rc;
 use store::{EntryId, Region, RegionScope};
@@ -66,23 +65,8 @@ pub(crate) fn subject(
     let context = Context::new(call.snapshot, call.catalog, own);
     // A subject that may act as nobody else gets one answer, whether the identity exists or not.
     match named(&context, identity)? {
-        Some(other) if may_act_as(&context, &other)? => Ok(Rc::new(other.proxied_by(own))),
+        Some(other) if context.may_act_as(&other)? => Ok(Rc::new(other.proxied_by(own))),
         _ => Err(denied()),
-    }
-}
-
-/// Whether the subject of a context may act as another one. No access rule lets anybody act as the
-/// administrator.
-pub(crate) fn may_act_as(context: &View<'_>, other: &Subject) -> Result<bool, Stop> {
-    let access = &context.catalog.access;
-    if access.decide_proxy(context.subject, other).allowed {
-        return Ok(true);
-    }
-    match &other.name {
-        Some(name) if !other.is_administrator() => {
-            context.is_given(name, &Claim::entry(Right::Proxy))
-        }
-        _ => Ok(false),
     }
 }
 

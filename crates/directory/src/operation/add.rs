@@ -4,16 +4,14 @@ use crate::context::Context;
 use crate::control::Controls;
 use crate::operation::{dynamic, placed};
 use policy::Right;
-use policy::access::objects::Object;
 use policy::access::right::Right as RuleRight;
 use protocol::name::{dn_form, leaf_form};
 use protocol::{AddRequest, ResultCode};
 use replica::Clock;
-use schema::Name;
+use state::claims;
 use state::grant::Grant;
 use state::stop::Stop;
 use state::values;
-use state::view::Claim;
 use state::write::{Addition, Change, Given, Write};
 
 /// Resolves an add request; access is decided here, existence and classes in execution.
@@ -39,7 +37,7 @@ pub(crate) fn resolve(
     } else {
         leaf_form(request.entry)
     };
-    super::require_below(context, RuleRight::Add, name.parent())?;
+    claims::require_below(context, RuleRight::Add, name.parent())?;
     let grant = Grant::decide(context, Right::Add, name, None)?;
     let rdn = match schema.resolve_rdn(&leaf_form(request.entry)) {
         Ok(rdn) => rdn,
@@ -67,7 +65,7 @@ pub(crate) fn resolve(
         refuse_repeated(&attributes, &given, attribute.description)?;
         attributes.push(given);
     }
-    require_values(context, grant.name(), &attributes)?;
+    claims::require_values(context, grant.name(), &attributes)?;
     let types = attributes.iter().map(|it| it.description.type_id);
     placed::refuse_misplaced(catalog, grant.name(), types)?;
     dynamic::complete(context, &mut attributes, time_to_live, clock)?;
@@ -84,25 +82,6 @@ pub(crate) fn resolve(
             uuid: clock.uuid(),
         }),
     })
-}
-
-/// Refuses values that rules of the directory do not let the subject add to the entry.
-fn require_values(context: &Context<'_>, name: &Name, attributes: &[Given]) -> Result<(), Stop> {
-    if !context.is_ruled() {
-        return Ok(());
-    }
-    let claims: Vec<Claim<'_>> = attributes
-        .iter()
-        .flat_map(|given| {
-            let object = Object::Attribute(given.description.type_id);
-            given.values.iter().map(move |value| Claim {
-                right: RuleRight::AddValue,
-                object,
-                value: Some(value),
-            })
-        })
-        .collect();
-    context.require_claims(name, &claims)
 }
 
 /// Refuses an attribute that stands in the list already (RFC 4511 §4.7).

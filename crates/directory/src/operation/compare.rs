@@ -16,8 +16,7 @@ use crate::operation::bind::Tried;
 use crate::search::call::SearchCall;
 use crate::search::virtual_search;
 use crate::session::Session;
-use policy::Right;
-use policy::Subject;
+use policy::{Right, Subject};
 use protocol::{
     CompareRequest, LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, response,
 };
@@ -133,19 +132,27 @@ fn compare<'d>(
     }
     // Rules may give the right to compare what may not be searched or read. Groups are those that
     // the subject may know of.
-    let is_membership = context.reach_of(description.type_id).is_some();
-    let (server, open);
-    let mut view: &View<'_> = context;
-    if context.is_ruled() && !is_membership {
-        server = Subject::server();
-        open = context.of_server(&server);
-        view = &open;
+    if context.is_ruled() && context.reach_of(description.type_id).is_none() {
+        let server = Subject::server();
+        let open = context.of_server(&server);
+        return compare_stored(&open, id, &description, request);
     }
+    compare_stored(context, id, &description, request)
+}
+
+/// Compares with the values that a view shows of a stored entry.
+fn compare_stored(
+    view: &View<'_>,
+    id: store::EntryId,
+    description: &Description,
+    request: &CompareRequest<'_>,
+) -> Result<Outcome, Stop> {
+    let catalog = view.catalog;
     let Some(entry) = view.reached(id)? else {
-        return Err(context.no_such_object(None)?.into());
+        return Err(view.no_such_object(None)?.into());
     };
-    if is_membership {
-        context.require_groups(request.attribute)?;
+    if view.reach_of(description.type_id).is_some() {
+        view.require_groups(request.attribute)?;
     }
     let filter = asserted(catalog, request)?;
     // Evaluated in one piece, within the limit on undivided walks.
@@ -154,7 +161,7 @@ fn compare<'d>(
     }
     let exists = entry.tested(|it| {
         let mut exists = false;
-        for number in catalog.schema.selected_numbers(&description) {
+        for number in catalog.schema.selected_numbers(description) {
             exists |= it.any_value(number, &mut |_| true).is_some();
         }
         exists | (it.any_virtual(description.type_id, &mut |_| true)).is_some()
@@ -164,7 +171,7 @@ fn compare<'d>(
         && entry.has_class(DYNAMIC_GROUP_CLASS)
         && let schema::Filter::Equality(member) = &filter
     {
-        return compare_member(context, id, &Name::from_bytes(&member.normal));
+        return compare_member(view, id, &Name::from_bytes(&member.normal));
     }
     if !exists {
         return no_such_attribute(request);
@@ -282,13 +289,9 @@ fn no_such_attribute(request: &CompareRequest<'_>) -> Result<Outcome, Stop> {
 }
 
 /// Decides a compare on `member` of a dynamic group, whose members are computed.
-fn compare_member(
-    context: &Context<'_>,
-    group: store::EntryId,
-    member: &Name,
-) -> Result<Outcome, Stop> {
-    let is_member = match context.find(member)? {
-        Place::Found(id) => context.is_dynamic_member(group, id)?,
+fn compare_member(view: &View<'_>, group: store::EntryId, member: &Name) -> Result<Outcome, Stop> {
+    let is_member = match view.find(member)? {
+        Place::Found(id) => view.is_dynamic_member(group, id)?,
         Place::Missing { .. } => false,
     };
     Ok(plain(is_member))

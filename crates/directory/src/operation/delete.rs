@@ -5,6 +5,7 @@ use crate::control::Controls;
 use policy::Right;
 use policy::access::right::Right as RuleRight;
 use protocol::{DeleteRequest, ResultCode};
+use state::claims;
 use state::grant::Grant;
 use state::stop::Stop;
 use state::write::{Change, Write};
@@ -24,7 +25,7 @@ pub(crate) fn resolve(
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
     controls.require_rights(context, &name)?;
-    super::require_below(context, RuleRight::Delete, name.parent())?;
+    claims::require_below(context, RuleRight::Delete, name.parent())?;
     let options = controls.write_options(context, &name)?;
     Ok(Write {
         grant: Grant::decide(context, Right::Delete, name, None)?,

@@ -4,9 +4,8 @@ use crate::context::Context;
 use crate::control::Controls;
 use crate::operation::placed;
 use policy::Right;
-use policy::access::objects::Object;
-use policy::access::right::Right as RuleRight;
 use protocol::{ChangeOperation, ModifyRequest, ResultCode};
+use state::claims;
 use state::grant::Grant;
 use state::stop::Stop;
 use state::values;
@@ -52,7 +51,7 @@ pub(crate) fn resolve(
             given,
         });
     }
-    let claims: Vec<Claim<'_>> = changes.iter().flat_map(claims_of).collect();
+    let claims: Vec<Claim<'_>> = changes.iter().flat_map(claims::of_change).collect();
     let grant = Grant::of_claims(context, Right::Write, name, &claims)?;
     // Values stored before may be deleted even where they could not be added.
     let put = changes
@@ -68,30 +67,6 @@ pub(crate) fn resolve(
         options,
         change: Change::Modify(changes),
     })
-}
-
-/// The rights that a change needs.
-fn claims_of(change: &Modification) -> Vec<Claim<'_>> {
-    let object = Object::Attribute(change.given.description.type_id);
-    let values = |right| {
-        let values = change.given.values.iter();
-        values.map(move |value| Claim {
-            right,
-            object,
-            value: Some(value),
-        })
-    };
-    let all = Claim::of(RuleRight::DeleteValue, object);
-    match change.operation {
-        ChangeOperation::Add => values(RuleRight::AddValue).collect(),
-        ChangeOperation::Delete if change.given.values.is_empty() => vec![all],
-        ChangeOperation::Delete => values(RuleRight::DeleteValue).collect(),
-        ChangeOperation::Replace => {
-            let added = values(RuleRight::AddValue);
-            std::iter::once(all).chain(added).collect()
-        }
-        ChangeOperation::Increment => vec![all, Claim::of(RuleRight::AddValue, object)],
-    }
 }
 
 /// RFC 4511 §4.6: an add needs values; RFC 4525 §3: an increment needs exactly one.

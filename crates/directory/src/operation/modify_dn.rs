@@ -1,17 +1,14 @@
 //! Modify DN (RFC 4511 §4.9): resolves the request into a [`Write`].
 
-use crate::context::{Context, Place};
+use crate::context::Context;
 use crate::control::Controls;
-use policy::access::objects::Object;
-use policy::access::right::Right as RuleRight;
-use policy::{Right, Subject};
-use protocol::name::{leaf_form, string_form};
+use policy::Right;
+use protocol::name::string_form;
 use protocol::{ModifyDnRequest, ResultCode};
-use schema::{Name, ResolvedRdn};
+use state::claims;
 use state::grant::Grant;
 use state::stop::Stop;
 use state::values;
-use state::view::Claim;
 use state::write::{Change, Renaming, Write};
 
 /// Resolves a modify DN request; whether the new name is free is left to execution.
@@ -65,8 +62,8 @@ pub(crate) fn resolve(
             Some(superior)
         }
     };
-    require_move(context, grant.name(), new_superior.as_ref())?;
-    require_values(context, grant.name(), &rdn, request.delete_old_rdn)?;
+    claims::require_move(context, grant.name(), new_superior.as_ref())?;
+    claims::require_names(context, grant.name(), &rdn, request.delete_old_rdn)?;
     let options = controls.write_options(context, grant.name())?;
     Ok(Write {
         grant,
@@ -80,58 +77,4 @@ pub(crate) fn resolve(
             new_superior,
         }),
     })
-}
-
-/// Refuses a move that rules of the directory do not allow below both superiors.
-fn require_move(
-    context: &Context<'_>,
-    name: &Name,
-    new_superior: Option<&Name>,
-) -> Result<(), Stop> {
-    let old = name.parent();
-    match new_superior.filter(|it| old.as_ref() != Some(it)) {
-        None => super::require_below(context, RuleRight::Rename, old),
-        Some(new) => {
-            super::require_below(context, RuleRight::MoveOut, old)?;
-            super::require_below(context, RuleRight::MoveIn, Some(new.clone()))
-        }
-    }
-}
-
-/// Refuses values of the new RDN that rules of the directory do not let the subject add, and those
-/// of the old one that it may not delete.
-fn require_values(
-    context: &Context<'_>,
-    name: &Name,
-    new: &ResolvedRdn,
-    deletes_old: bool,
-) -> Result<(), Stop> {
-    if !context.is_ruled() {
-        return Ok(());
-    }
-    let mut claims: Vec<Claim<'_>> = Vec::new();
-    for (description, value) in &new.values {
-        claims.push(Claim {
-            right: RuleRight::AddValue,
-            object: Object::Attribute(description.type_id),
-            value: Some(value),
-        });
-    }
-    let server = Subject::server();
-    let open = context.of_server(&server);
-    let old = match open.find(name)? {
-        Place::Found(id) if deletes_old => {
-            let leaf = leaf_form(&open.spelled_name(id)?);
-            context.catalog.schema.resolve_rdn(&leaf).ok()
-        }
-        _ => None,
-    };
-    for (description, value) in old.iter().flat_map(|it| &it.values) {
-        claims.push(Claim {
-            right: RuleRight::DeleteValue,
-            object: Object::Attribute(description.type_id),
-            value: Some(value),
-        });
-    }
-    context.require_claims(name, &claims)
 }

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::context::{Context, whole_bytes_max};
+use crate::control::proxy;
 use crate::control::{SearchControls, position};
 use crate::flow::Flow;
 use crate::operation::follow;
@@ -12,7 +13,6 @@ use crate::search::call::{Query, SearchCall, Step};
 use crate::search::count::{Counted, Counting};
 use crate::search::criteria::Criteria;
 use crate::search::cursor::{Cursor, Running, Stage};
-use crate::search::effective_rights::EffectiveRights;
 use crate::search::end::write_abandoned;
 use crate::search::explain::Explaining;
 use crate::search::extras::Extras;
@@ -31,6 +31,7 @@ use policy::Subject;
 use protocol::SearchRequest;
 use protocol::control::{MatchingEntryCountRequest, PagedResults};
 use schema::Filter;
+use state::effective_rights::EffectiveRights;
 use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
@@ -236,7 +237,8 @@ fn begin_with(
         unindexed::refuse(context, search)?;
     }
     if let Some(rights) = &asked.rights {
-        let rights = EffectiveRights::of(context, query.request, rights)?;
+        let subject = proxy::named(context, rights.authorization_id)?;
+        let rights = EffectiveRights::of(context, subject, query.request, rights)?;
         if let Some(sending) = sink.sending() {
             sending.extras.get_or_insert_default().rights = Some(Box::new(rights));
         }

@@ -11,14 +11,20 @@ use store::EntryId;
 
 /// Refuses the controls of a search with this base that no rule gives the subject, although there
 /// are rules about them.
+#[inline]
 pub(crate) fn require(
     context: &Context<'_>,
     controls: &Controls<'_>,
     base: &Name,
 ) -> Result<(), Stop> {
-    if !context.is_ruled() {
-        return Ok(());
+    match context.is_ruled() {
+        true => require_all(context, controls, base),
+        false => Ok(()),
     }
+}
+
+#[cold]
+fn require_all(context: &Context<'_>, controls: &Controls<'_>, base: &Name) -> Result<(), Stop> {
     let of_search = controls.search.as_deref();
     let asked = [
         (Use::Sync, controls.sync.is_some()),

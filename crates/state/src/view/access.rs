@@ -34,7 +34,7 @@ impl PlainView<'_> {
         (catalog.access).narrow(self.subject, &catalog.schema, filter);
     }
 
-    /// Whether an attribute type is secret for the subject, in entries whose rules say nothing else.
+    /// Whether an attribute type is secret for the subject where the built-in rules hold.
     #[inline]
     pub fn conceals(&self, type_id: TypeId) -> bool {
         !self.sees_config && self.catalog.access.secrets().contains(type_id)
@@ -62,11 +62,17 @@ impl PlainView<'_> {
     }
 
     /// The decision of the access rules.
+    #[inline]
     pub fn decide(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
-        if !self.has_rules {
-            let target = Target { name, attribute };
-            return self.catalog.access.decide(self.subject, right, &target);
+        if self.has_rules {
+            return self.decide_ruled(right, name, attribute);
         }
+        let target = Target { name, attribute };
+        self.catalog.access.decide(self.subject, right, &target)
+    }
+
+    #[cold]
+    fn decide_ruled(&self, right: Right, name: &Name, attribute: Option<TypeId>) -> Decision {
         self.decide_claims(name, &claims(right, attribute))
     }
 

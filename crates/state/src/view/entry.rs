@@ -1,7 +1,7 @@
 //! An entry as one subject sees it: its name and its stored attributes.
 
 use super::View;
-use super::ruled::Sight;
+use super::sights::Sight;
 use crate::catalog::Catalog;
 use crate::history::Moment;
 use crate::progress::Progress;

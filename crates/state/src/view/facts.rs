@@ -1,6 +1,6 @@
 //! Facts about entries for access rules, read from entries as stored.
 
-use super::View;
+use super::dynamic::DynamicGroups;
 use super::membership::Reach;
 use super::plain::PlainView;
 use super::stored::StoredEntry;
@@ -35,15 +35,13 @@ impl<'f> OfSubject<'f> {
     fn on(
         &self,
         name: &Name,
-        test: impl FnOnce(&View<'_>, EntryId) -> Result<Truth, Stop>,
+        test: impl FnOnce(&PlainView<'_>, EntryId) -> Result<Truth, Stop>,
     ) -> Truth {
         let Ok(Lookup::Found(id)) = self.snapshot.find(name) else {
             return Truth::Undefined;
         };
-        let view = match self.executes {
-            true => View::of_execution(self.snapshot, self.catalog, &self.server),
-            false => View::new(self.snapshot, self.catalog, &self.server),
-        };
+        let mut view = PlainView::new(self.snapshot, self.catalog, &self.server);
+        view.executes = self.executes;
         test(&view, id).unwrap_or(Truth::Undefined)
     }
 }
@@ -72,8 +70,9 @@ impl SubjectFacts for OfSubject<'_> {
             if !self.executes && !view.knows_groups() {
                 return Ok(Truth::Undefined);
             }
-            let groups = view.whole(|| view.groups_of(member, Reach::Everything))?;
-            Ok(groups.iter().any(|it| it.id == id).into())
+            let mut climb = view.climb_from(member, Reach::Everything)?;
+            view.whole(|| view.climb(&mut climb, &mut DynamicGroups::default()))?;
+            Ok(climb.ids().contains(id.0).into())
         })
     }
 }

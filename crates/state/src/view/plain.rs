@@ -3,8 +3,8 @@
 
 use super::lenders::{self, Lender};
 use super::pace::Pace;
-use super::ruled::Ruled;
 use super::served::{Permit, Served};
+use super::sights::Ruled;
 use crate::catalog::Catalog;
 use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::progress::Progress;

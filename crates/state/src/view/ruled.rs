@@ -6,63 +6,16 @@
 
 use super::facts::{OfEntry, OfSubject, Place};
 use super::plain::PlainView;
+use super::sights::{Ruled, Sight};
 use crate::stop::Stop;
-use policy::access::decide::{Question, Ruling, SubjectRules};
+use policy::Subject;
+use policy::access::decide::{Question, Ruling};
 use policy::access::hours::WeekMinute;
 use policy::access::objects::{Object, ObjectSet};
 use policy::access::right::Right;
 use protocol::Scope;
-use schema::{AttributeNumber, Membership, Name, NumberSet, TypeId};
-use std::cell::OnceCell;
+use schema::{Membership, Name};
 use store::{EntryId, EntryView, Lookup};
-
-/// The rules for the subject of a view.
-pub(super) struct Ruled {
-    rules: SubjectRules,
-    sights: Sights,
-}
-
-/// Sights of one operation, each followed by those made after it: they stay where they are as long
-/// as the view. Entries with equal rights share one.
-#[derive(Default)]
-struct Sights(OnceCell<Box<Kept>>);
-
-struct Kept {
-    sight: Sight,
-    later: Sights,
-}
-
-/// A subject's rights to see one entry.
-#[derive(Debug)]
-pub(super) struct Sight {
-    /// Whether the subject may learn that the entry exists.
-    pub discloses: bool,
-    /// Whether the entry may be returned.
-    pub returns: bool,
-    read: ObjectSet,
-    search: ObjectSet,
-    /// Numbers of the attributes that the subject may not read.
-    pub unread: NumberSet,
-    unsearched: NumberSet,
-}
-
-impl Sight {
-    /// Whether the subject may read an attribute.
-    pub fn reads(&self, type_id: TypeId) -> bool {
-        self.read.contains(Object::Attribute(type_id))
-    }
-
-    /// Whether the subject may find the entry by an attribute.
-    pub fn searches(&self, type_id: TypeId) -> bool {
-        self.search.contains(Object::Attribute(type_id))
-    }
-
-    /// Whether the subject may find the entry by an attribute with this number.
-    #[inline]
-    pub fn searches_number(&self, number: AttributeNumber) -> bool {
-        !self.unsearched.contains(number)
-    }
-}
 
 /// A right that an operation needs, and the thing that it is a right to.
 #[derive(Debug, Clone, Copy)]
@@ -110,10 +63,9 @@ impl PlainView<'_> {
                 now_us => i64::try_from(now_us / 1_000_000).ok().map(WeekMinute::at),
             };
             let facts = OfSubject::new(self);
-            Box::new(Ruled {
-                rules: set.of_subject(self.subject.asker(minute), &facts),
-                sights: Sights::default(),
-            })
+            Box::new(Ruled::new(
+                set.of_subject(self.subject.asker(minute), &facts),
+            ))
         });
         Some(ruled)
     }
@@ -150,7 +102,7 @@ impl PlainView<'_> {
                 (read, search) = (ObjectSet::default(), ObjectSet::default());
             }
         }
-        Ok(Some(ruled.kept(self, read, search, discloses)))
+        Ok(Some(ruled.kept(self.catalog, read, search, discloses)))
     }
 
     /// Whether the subject has a right to a thing of the entry with this name, which may exist or
@@ -213,46 +165,22 @@ impl PlainView<'_> {
     }
 }
 
-impl Ruled {
-    /// The sight with these rights, shared with earlier entries that had equal ones.
-    fn kept(
-        &self,
-        view: &PlainView<'_>,
-        read: ObjectSet,
-        search: ObjectSet,
-        discloses: bool,
-    ) -> &Sight {
-        let is_equal =
-            |it: &Sight| it.read == read && it.search == search && it.discloses == discloses;
-        let mut at = &self.sights;
-        while let Some(kept) = at.0.get() {
-            if is_equal(&kept.sight) {
-                return &kept.sight;
-            }
-            at = &kept.later;
+impl PlainView<'_> {
+    /// Whether the subject may act as another one (RFC 4370). No rule of the directory lets anybody
+    /// act as the administrator.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn may_act_as(&self, other: &Subject) -> Result<bool, Stop> {
+        let access = &self.catalog.access;
+        if access.decide_proxy(self.subject, other).allowed {
+            return Ok(true);
         }
-        let schema = &view.catalog.schema;
-        let lacking = |held: &ObjectSet| -> NumberSet {
-            let all = schema.known_attributes();
-            let lacking = all.filter(|it| !held.contains(Object::Attribute(it.type_id)));
-            lacking.map(|it| it.number).collect()
-        };
-        let mut unsearched = lacking(&search);
-        // Filters never use secrets, whoever may read them.
-        let secrets = view.catalog.access.secrets().types().iter();
-        unsearched.extend(secrets.flat_map(|it| schema.numbers_of(*it)).copied());
-        let sight = Sight {
-            discloses,
-            returns: read.contains(Object::Entry),
-            unread: lacking(&read),
-            unsearched,
-            read,
-            search,
-        };
-        let kept = at.0.get_or_init(|| {
-            let later = Sights::default();
-            Box::new(Kept { sight, later })
-        });
-        &kept.sight
+        match &other.name {
+            Some(name) if !other.is_administrator() => {
+                self.is_given(name, &Claim::entry(Right::Proxy))
+            }
+            _ => Ok(false),
+        }
     }
 }

@@ -6,14 +6,12 @@
 //! other requests get the letters of 389 Directory Server in `entryLevelRights` and
 //! `attributeLevelRights`.
 
-use crate::context::{Context, VisibleEntry};
-use crate::control::proxy;
+use crate::stop::Stop;
+use crate::view::{View, VisibleEntry};
 use policy::{Decision, Right, Subject};
 use protocol::control::EffectiveRightsRequest;
 use protocol::{ResultCode, SearchRequest, ber};
 use schema::{Name, TypeId};
-use state::stop::Stop;
-use state::view::View;
 
 /// The rights of an attribute, with the letters of 389 Directory Server.
 const ATTRIBUTE_RIGHTS: [(Right, &str, &str); 4] = [
@@ -33,7 +31,7 @@ const ENTRY_RIGHTS: [(Right, &str, &str); 4] = [
 
 /// The subject whose rights are reported, and the form.
 #[derive(Debug)]
-pub(crate) struct EffectiveRights {
+pub struct EffectiveRights {
     subject: Subject,
     /// Attribute types to report besides those of the entry.
     attributes: Vec<TypeId>,
@@ -44,16 +42,20 @@ pub(crate) struct EffectiveRights {
 }
 
 impl EffectiveRights {
-    /// Resolves the control. A subject may ask about identities that it may act as (RFC 4370); for
-    /// most subjects that is themselves only.
+    /// Resolves the control about the subject that it names; `None` if that one is not known here.
+    /// A subject may ask about identities that it may act as (RFC 4370); for most subjects that is
+    /// themselves only.
+    ///
+    /// # Errors
+    /// `insufficientAccessRights`, whether the subject is unknown or may not be asked about.
     pub fn of(
-        context: &Context<'_>,
+        view: &View<'_>,
+        subject: Option<Subject>,
         request: &SearchRequest<'_>,
         asked: &EffectiveRightsRequest<'_>,
     ) -> Result<EffectiveRights, Stop> {
-        let subject = proxy::named(context, asked.authorization_id)?;
         let allowed = match &subject {
-            Some(other) => proxy::may_act_as(context, other)?,
+            Some(other) => view.may_act_as(other)?,
             None => false,
         };
         let Some(subject) = subject.filter(|_| allowed) else {
@@ -62,7 +64,7 @@ impl EffectiveRights {
                 "you may not ask for the rights of this identity, or it is not known here",
             );
         };
-        let schema = &context.catalog.schema;
+        let schema = &view.catalog.schema;
         let types = asked.attributes.iter();
         let asks = |name: &str| {
             let mut names = request.attributes.iter();
@@ -78,9 +80,9 @@ impl EffectiveRights {
     }
 
     /// Appends the rights on an entry as attributes.
-    pub fn write(&self, context: &Context<'_>, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
+    pub fn write(&self, view: &View<'_>, entry: &VisibleEntry<'_, '_>, out: &mut Vec<u8>) {
         let Some(name) = entry.name() else { return };
-        let schema = &context.catalog.schema;
+        let schema = &view.catalog.schema;
         // The attributes of the entry that the requester may see, and those it asked for.
         let mut types: Vec<TypeId> = Vec::new();
         let stored = entry.attributes().map(|it| it.number);
@@ -94,7 +96,7 @@ impl EffectiveRights {
             }
         }
         let telling = Telling {
-            view: &context.of_server(&self.subject),
+            view: &view.of_server(&self.subject),
             name: &name,
         };
         let type_name = |type_id: &TypeId| schema.type_of(*type_id).name().to_owned();
@@ -116,7 +118,7 @@ impl EffectiveRights {
         };
         let bit = |right, of| u8::from(telling.decide(right, of).allowed);
         let other = telling.other();
-        let proxy = proxy::may_act_as(telling.view, &other);
+        let proxy = telling.view.may_act_as(&other);
         let proxy = u8::from(proxy.unwrap_or(false));
         let entry = format!(
             "add:{},delete:{},read:{},write:{},proxy:{proxy}",
