@@ -51,7 +51,10 @@ pub fn apply(
 ) -> Result<Applied, Failure> {
     let mut results = Vec::with_capacity(record.units.len());
     let mut execution = Execution::new(batch, before, record);
-    for unit in &record.units {
+    for (at, unit) in record.units.iter().enumerate() {
+        if at % Batch::ANNOUNCED == 0 {
+            execution.announce(&record.units[at..]);
+        }
         results.push(match execution.execute_unit(unit) {
             Ok(done) => done,
             Err(broken) => match broken.stop {

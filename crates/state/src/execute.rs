@@ -28,8 +28,7 @@ use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
-use crate::write::Record;
-use crate::write::{Change, Write};
+use crate::write::{Change, Record, Unit, Write};
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use std::collections::BTreeSet;
@@ -133,6 +132,14 @@ impl<'x, 'b> Execution<'x, 'b> {
             given: Vec::new(),
             numbered: Numbered::default(),
             changed_groups: BTreeSet::new(),
+        }
+    }
+
+    /// Has the store read ahead for the next units, where there are several.
+    pub fn announce(&self, units: &[Unit<'_>]) {
+        if units.len() > 1 {
+            let first = units.iter().filter_map(|unit| unit.first());
+            self.batch.announce(first.map(Write::name));
         }
     }
 
