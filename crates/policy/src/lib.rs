@@ -12,6 +12,7 @@
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`seats`]: sessions by the account that they are bound to;
 //! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
 
@@ -22,6 +23,7 @@ pub mod limits;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod seats;
 pub mod secrets;
 pub mod shared;
 pub mod subject;

@@ -14,6 +14,7 @@ pub mod bounds;
 pub mod catalog;
 pub mod claims;
 pub mod class_check;
+pub mod concerned;
 pub mod config;
 pub mod effective_rights;
 pub mod entry_end;

@@ -3,7 +3,7 @@
 use crate::account::authentication;
 use crate::call::Call;
 use crate::context::Walks;
-use crate::control::Controls;
+use crate::control::{Controls, proxy};
 use crate::flow::Flow;
 use crate::operation::acting::acting_subject;
 use crate::search::begin::begin;
@@ -30,6 +30,7 @@ pub(crate) fn resume(
     };
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
     authentication::require(call.catalog, &subject, None)?;
+    proxy::require_still(call, &session.subject, &subject)?;
     let context = call.context(&subject);
     let call = &SearchCall::of(call, session, &subject, cursor.subject.is_some())?;
     context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));

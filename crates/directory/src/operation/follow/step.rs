@@ -3,6 +3,7 @@
 use crate::account::authentication;
 use crate::call::Call;
 use crate::context::Context;
+use crate::control::proxy;
 use crate::operation::follow::follower::{Followed, Follower, Stage};
 use crate::search::call::SearchCall;
 use crate::search::large::Gone;
@@ -21,6 +22,7 @@ pub(crate) fn follow(
 ) -> Result<Followed, Stop> {
     let subject = follower.subject(session);
     authentication::require(call.catalog, &subject, None)?;
+    proxy::require_still(call, &session.subject, &subject)?;
     let context = call.context(&subject);
     // A follower looked up its own limits when it began.
     let call = &SearchCall {
