@@ -5,6 +5,7 @@
 //!
 //! - [`access`]: the rights of a subject on an entry or attribute, and the rule that decides;
 //! - [`shared`]: settings that all nodes of a cluster share;
+//! - [`requirements`]: conditions on every request;
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
 //! - [`guesses`]: limits on wrong passwords;
@@ -23,6 +24,7 @@ pub mod limits;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod requirements;
 pub mod seats;
 pub mod secrets;
 pub mod shared;

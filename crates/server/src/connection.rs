@@ -274,8 +274,8 @@ impl Connection {
         }
     }
 
-    /// Judges the account of the client, which is in doubt; if it does not hold, drops all operations
-    /// and closes the connection with a notice.
+    /// Judges the account of the client, which is in doubt; if it does not hold, drops all
+    /// operations and closes the connection with a notice.
     pub fn judge(&mut self, worker: &mut Worker, out: &mut Vec<u8>) {
         let (begin, inside) = (out.len(), self.is_inside_message());
         if self.state == State::Closed || worker.still_holds(&mut self.session, out) {

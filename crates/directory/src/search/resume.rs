@@ -29,7 +29,7 @@ pub(crate) fn resume(
         Stage::Running(running) => running,
     };
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
-    authentication::require(call.catalog, &subject, None)?;
+    authentication::require(call.catalog, session, &subject, None)?;
     proxy::require_still(call, &session.subject, &subject)?;
     let context = call.context(&subject);
     let call = &SearchCall::of(call, session, &subject, cursor.subject.is_some())?;
@@ -68,7 +68,7 @@ fn begin_again(
     let mut controls = Controls::default();
     controls.take_all(&message.request, &message.controls)?;
     let subject = acting_subject(call, session, &controls)?;
-    authentication::require(call.catalog, &subject, Some(&message.request))?;
+    authentication::require(call.catalog, session, &subject, Some(&message.request))?;
     let context = call.context(&subject);
     context.take_up(walks);
     let query = Query {

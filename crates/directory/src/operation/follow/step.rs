@@ -21,7 +21,7 @@ pub(crate) fn follow(
     out: &mut Vec<u8>,
 ) -> Result<Followed, Stop> {
     let subject = follower.subject(session);
-    authentication::require(call.catalog, &subject, None)?;
+    authentication::require(call.catalog, session, &subject, None)?;
     proxy::require_still(call, &session.subject, &subject)?;
     let context = call.context(&subject);
     // A follower looked up its own limits when it began.
