@@ -59,12 +59,7 @@ pub(crate) fn begin(
     let bind_state = BindState::of(call, &session.peer);
     match bind(context, &bind_state, request, asked, begun)? {
         Outcome::Accepted(subject, bound) => {
-            let limits = subject_limits::of(call, &subject)?;
-            let bound = match bound {
-                Some(bound) => Some(bound),
-                None => bound_as(call, &subject)?,
-            };
-            session.become_subject(*subject, limits, bound);
+            accept(call, session, *subject, bound)?;
             let controls = identity(&session.subject, asked.identity);
             let done = LdapResult::success();
             response::write_result(out, id, ResultKind::Bind, &done, &controls);
@@ -85,6 +80,25 @@ pub(crate) fn begin(
             Ok(Flow::Done)
         }
     }
+}
+
+/// Makes a session act as a subject that has authenticated, with its account if that was read.
+fn accept(
+    call: &Call<'_>,
+    session: &mut Session,
+    subject: Subject,
+    bound: Option<Box<Bound>>,
+) -> Result<(), Stop> {
+    let limits = subject_limits::of(call, &subject)?;
+    let mut bound = match bound {
+        Some(bound) => Some(bound),
+        None => bound_as(call, &subject)?,
+    };
+    if let Some(bound) = &mut bound {
+        bound.sit(&call.context(&subject), call.seats, session.id)?;
+    }
+    session.become_subject(subject, limits, bound);
+    Ok(())
 }
 
 /// The account of a subject that has authenticated. If its entry was deleted meanwhile, the bind is
@@ -108,10 +122,8 @@ pub(crate) fn end(
 ) -> Result<(), Stop> {
     let mut controls = verdict.controls;
     if let Some(subject) = verdict.subject {
-        let limits = subject_limits::of(call, &subject)?;
         controls.extend(identity(&subject, asked.identity));
-        let bound = bound_as(call, &subject)?;
-        session.become_subject(*subject, limits, bound);
+        accept(call, session, *subject, None)?;
         session.must_change = verdict.must_change;
     }
     let said = verdict.server_credentials.as_deref();
@@ -239,8 +251,9 @@ fn policed(
     } = candidate;
     let bind_state = case.bind_state;
     let guess = bind_state.guess(entry, given.password);
-    // A locked account's password is not verified.
-    let tried = match case.is_locked() {
+    case.tell_lock(&trial);
+    // A locked account's password is not verified, unless its owner is to be told.
+    let tried = match case.is_locked() && !case.tells_lock {
         true => Tried::Wrong,
         false => try_values(bind_state, entry, &stored, given.password),
     };
@@ -389,7 +402,10 @@ pub(crate) fn checked(
 ) -> Result<Verdict, Stop> {
     let (subject, asked) = (check.subject, check.asked);
     let verdict = match Case::of(context, bind_state, id)? {
-        Some(mut case) => judged(&mut case, subject, check.guess, matched, asked),
+        Some(mut case) => {
+            case.tell_lock(&check.trial);
+            judged(&mut case, subject, check.guess, matched, asked)
+        }
         None => Verdict::plain(matched.then_some(subject)),
     };
     if verdict.subject.is_some() {
