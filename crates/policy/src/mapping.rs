@@ -5,6 +5,7 @@
 //! finds no entry is refused, and no later rule is asked, so that an entry elsewhere cannot take a
 //! name away. What a pattern captures is escaped before it becomes part of a name or filter.
 
+pub mod certificate;
 pub(crate) mod fuzz;
 mod parse;
 mod pattern;

@@ -40,7 +40,8 @@ fn mail(values: &[&'static str]) -> Outside<'static> {
 fn the_first_rule_that_matches_decides() {
     let rules = [
         "certificate mail \"*@staff.example.com\" is \"uid=$1,ou=Staff,dc=example,dc=com\"",
-        "certificate mail \"*@*.com\" in one \"ou=Guests,dc=example,dc=com\" where (&(mail=$1@$2.com)(cn=*))",
+        "certificate mail \"*@*.com\" in one \"ou=Guests,dc=example,dc=com\" \
+         where (&(mail=$1@$2.com)(cn=*))",
         "unix uid \"*\" in subtree \"dc=example,dc=com\" where (uidNumber=$1)",
     ];
     let found = |identity: &Outside<'_>| of(&rules, identity).unwrap();
@@ -85,7 +86,8 @@ fn all_patterns_of_a_rule_must_match() {
 #[test]
 fn names_are_compared_by_the_schema() {
     let rules = [
-        "certificate subject \"cn=*,ou=People,o=Example\" issuer \"**,o=Example\" is \"cn=$1,dc=example,dc=com\"",
+        "certificate subject \"cn=*,ou=People,o=Example\" issuer \"**,o=Example\" \
+         is \"cn=$1,dc=example,dc=com\"",
     ];
     let certificate = |subject: &'static str| {
         let issuer = "2.5.4.3=CA,2.5.4.10=EXAMPLE";
