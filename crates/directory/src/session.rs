@@ -4,7 +4,7 @@ use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::arrival::Arrival;
 use crate::bulk_stream::BulkStream;
-use crate::peer::Peer;
+use crate::peer::{ClientCertificate, Peer};
 use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
@@ -13,7 +13,9 @@ use protocol::{LdapResult, Request, oid};
 use replica::failure;
 use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// State of one connection between operations.
 #[derive(Debug)]
@@ -122,6 +124,11 @@ impl Session {
         &self.subject.dn
     }
 
+    /// The client's address; `None` for a Unix socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.peer.address
+    }
+
     /// Whether nobody has authenticated.
     pub fn is_anonymous(&self) -> bool {
         self.subject.dn.is_empty()
@@ -177,6 +184,11 @@ impl Session {
         self.peer.secure = true;
         self.peer.exposed = false;
         Rc::make_mut(&mut self.subject).secure = true;
+    }
+
+    /// Records the certificate that the client has shown in its TLS handshake.
+    pub fn identified(&mut self, certificate: Arc<ClientCertificate>) {
+        self.peer.certificate = Some(certificate);
     }
 
     fn forget_transactions(&mut self) {

@@ -20,6 +20,7 @@ impl LocalClient {
             address: None,
             secure: true,
             unix_uid: Some(0),
+            certificate: None,
             local: true,
             bars_administrator: false,
             exposed: false,

@@ -27,8 +27,11 @@ pub enum Authentication {
     None,
     /// Name and password (RFC 4513 §5.1.3).
     Simple,
-    /// A layer below LDAP: the socket's peer, or a certificate (RFC 4422 appendix A).
+    /// The operating system, which knows the process at the other end of a Unix socket (RFC 4422
+    /// appendix A).
     External,
+    /// A certificate shown in the TLS handshake (RFC 4422 appendix A).
+    Certificate,
 }
 
 /// The identity under which a connection acts.
@@ -175,7 +178,8 @@ impl Subject {
         match self.authentication {
             Authentication::None => ways,
             Authentication::Simple => ways.unsure_of(&[Way::Simple, Way::Plain, Way::Scram]),
-            Authentication::External => ways.and(Way::External).unsure_of(&[Way::Certificate]),
+            Authentication::External => ways.and(Way::External),
+            Authentication::Certificate => ways.and(Way::External).and(Way::Certificate),
         }
     }
 

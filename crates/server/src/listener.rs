@@ -46,6 +46,7 @@ impl Listener {
                 address,
                 tls,
                 proxied,
+                client_certificates,
             } => {
                 let socket = bind_tcp(*address)?;
                 let address = socket.local_addr()?.as_socket().unwrap_or(*address);
@@ -53,6 +54,7 @@ impl Listener {
                     address,
                     tls: *tls,
                     proxied: *proxied,
+                    client_certificates: *client_certificates,
                 };
                 Ok(Listener {
                     socket: socket.into(),
@@ -88,6 +90,7 @@ impl Listener {
                 unix_uid: sockopt::socket_peercred(&socket)
                     .ok()
                     .map(|it| it.uid.as_raw()),
+                certificate: None,
                 local: true,
                 bars_administrator: false,
                 exposed: false,
@@ -100,6 +103,7 @@ impl Listener {
                     address,
                     secure: false,
                     unix_uid: None,
+                    certificate: None,
                     local,
                     bars_administrator: false,
                     exposed: false,

@@ -9,9 +9,11 @@ use crate::rules::Rules;
 use arc_swap::ArcSwap;
 use policy::access::compile::RuleSet;
 use policy::requirements::Requirements;
+use policy::mapping::Mapping;
 use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use store::{EntryId, IndexSet};
 
 /// Text of the name of the subschema subentry (RFC 4512 §4.2).
@@ -55,6 +57,8 @@ pub struct Catalog {
     pub access_rules: Option<RuleSet>,
     /// Conditions on every request.
     pub requirements: Requirements,
+    /// The rules below `cn=identities,cn=config` that map identities of other systems to entries.
+    pub identities: Arc<Mapping>,
     /// Numbers of the attributes hidden from all subjects but the administrator, derived from
     /// `access` and `schema`. See [`Catalog::with_schema`].
     pub hidden: NumberSet,

@@ -9,11 +9,14 @@
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | unique values, and numbers for new entries |
 //! | `cn=…,cn=access,cn=config` | one access rule each |
+//! | `cn=…,cn=identities,cn=config` | one rule each that maps identities to entries |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
 mod access;
+mod identities;
 mod settings;
 
+pub use identities::IDENTITIES_NAME;
 pub use settings::resolve_rules;
 
 use crate::account::Policing;
@@ -73,7 +76,7 @@ fn lacks_entry_dn() -> Failure {
 pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
     let level = level::require_known(level::of(snapshot)?)?;
     let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
-    let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
+    let base = Schema::standard_at(level).with_dictionary(&schema.dictionary_rows());
     let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
     let schema = read.with_handles_of(schema).map_err(unusable)?;
     let known = Knowledge::of(&schema).ok_or_else(lacks_numbers)?;
@@ -90,6 +93,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     if level >= level::GUARDS_ACCOUNTS {
         access = access.guarding_accounts(&schema);
     }
+    let identities = children(snapshot, &well_known(&schema, IDENTITIES_NAME))?;
     let shared = settings::load(snapshot, &schema)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
@@ -110,6 +114,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
             &texts("pandoRequire")?,
             &texts("pandoRequireAuthentication")?,
         )?,
+        identities: identities::load(&schema, &identities)?,
         shares_settings: shared.is_some(),
         passwords: shared.as_ref().map(|it| it.passwords).unwrap_or_default(),
         limits: shared.map(|it| it.limits).unwrap_or_default(),
@@ -230,7 +235,7 @@ fn superior_referrals(texts: Vec<String>) -> Result<Vec<String>, Failure> {
 
 /// The schema and dictionary stored in a database that is being opened.
 pub fn stored_dictionary(snapshot: &Snapshot<'_>) -> Result<Schema, Failure> {
-    Schema::standard()
+    Schema::standard_at(level::of(snapshot)?)
         .with_dictionary(&snapshot.dictionary()?)
         .map_err(|error| Failure::Configuration(error.to_string()))
 }

@@ -5,8 +5,9 @@
 //! - 1: that of the first release.
 //! - 2: in a cluster, the database keeps a sum of the texts that are members, so that nodes which
 //!   compare their states compare these too.
-//! - 3: the state of accounts is hidden from others by the built-in access rules, and `cn=config`
-//!   may set conditions on every request (`pandoRequire`).
+//! - 3: the state of accounts is hidden from others by the built-in access rules, `cn=config` may
+//!   set conditions on every request (`pandoRequire`), and rules below `cn=identities,cn=config`
+//!   map identities of other systems to entries.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a

@@ -1,21 +1,22 @@
-//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine, PLAIN over protected
-//! connections, SCRAM for accounts whose stored password allows it.
+//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine and for certificates of TLS,
+//! PLAIN over protected connections, SCRAM for accounts whose stored password allows it.
 
+mod external;
 mod scram;
 
 use crate::account::bind_state::BindState;
 use crate::account::exchange::Exchange;
+use crate::account::policed::Case;
 use crate::account::verdict::{BindControls, Verdict};
 use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
 use crate::peer::Peer;
+use policy::Authentication as Proof;
 use policy::password::Scheme;
-use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
 use protocol::sasl::Plain;
-use schema::Name;
 use state::stop::Stop;
 
 const EXTERNAL: &str = "EXTERNAL";
@@ -27,7 +28,7 @@ pub(crate) fn mechanisms(peer: &Peer, scheme: Scheme) -> Vec<&'static str> {
     let scram = scheme.scram().filter(|_| peer.unix_uid.is_none());
     let plain = peer.secure || peer.unix_uid.is_some();
     let all = [
-        peer.unix_uid.map(|_| EXTERNAL),
+        peer.is_identified().then_some(EXTERNAL),
         plain.then_some(PLAIN),
         scram.map(scram::name),
     ];
@@ -52,8 +53,8 @@ pub(super) fn bind(
     if let Some(prf) = scram::digest_of(given.mechanism) {
         return scram::bind(context, bind_state, prf, given, begun);
     }
-    if named(EXTERNAL) && bind_state.peer.unix_uid.is_some() {
-        return external(context, bind_state.peer, given.credentials);
+    if named(EXTERNAL) && bind_state.peer.is_identified() {
+        return external(context, bind_state, given.credentials.unwrap_or_default());
     }
     if named(PLAIN) {
         if !bind_state.peer.secure && bind_state.peer.unix_uid.is_none() {
@@ -72,64 +73,51 @@ pub(super) fn bind(
     )
 }
 
-/// The DN of an identity: `dn:` and a DN, or `u:` and the `uid` of exactly one entry, or that `uid`
-/// alone. `None` if no entry fits.
-fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
-    let server = Subject::server();
-    let context = context.of_server(&server);
-    let subject = match proxy::has_form(identity) {
-        true => proxy::named(&context, identity)?,
-        false => proxy::named(&context, &format!("u:{identity}"))?,
-    };
-    Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
-}
-
 /// Whether an authorization identity names the client itself.
 fn acts_as_itself(context: &Context<'_>, name: &str, authorization: &str) -> Result<bool, Stop> {
-    Ok(authorization.is_empty() || named(context, authorization)?.is_some_and(|it| it == name))
+    Ok(authorization.is_empty()
+        || proxy::account_of(context, authorization)?.is_some_and(|it| it == name))
 }
 
-/// EXTERNAL (RFC 4422 appendix A): the operating system identifies the process at the other end.
+/// EXTERNAL (RFC 4422 appendix A): binds as the entry of the identity that a layer below LDAP has
+/// proved. `asked` is the authorization identity.
 fn external(
     context: &Context<'_>,
-    peer: &Peer,
-    credentials: Option<&[u8]>,
+    bind_state: &BindState<'_>,
+    asked: &[u8],
 ) -> Result<Outcome, Stop> {
+    let peer = bind_state.peer;
     // The owner of the server's process and root act as the administrator of the node.
-    let administers = peer.unix_uid.is_some_and(|it| it == 0 || it == own_uid());
-    match &context.catalog.administrator {
-        Some(administrator) if administers => {
-            refuse_other(
-                context,
-                &administrator.name,
-                credentials.unwrap_or_default(),
-            )?;
-            let subject = context.subject.administrator(
-                administrator.name.clone(),
-                administrator.spelled.clone(),
-                Proof::External,
-            );
-            Ok(Outcome::Accepted(Box::new(subject), None))
-        }
-        _ => bind::invalid_credentials(),
+    if peer
+        .unix_uid
+        .is_some_and(|it| it == 0 || it == external::own_uid())
+    {
+        let Some(administrator) = &context.catalog.administrator else {
+            return bind::invalid_credentials();
+        };
+        let (name, spelled) = (administrator.name.clone(), administrator.spelled.clone());
+        external::refuse_other(context, &name, asked)?;
+        let subject = context
+            .subject
+            .administrator(name, spelled, Proof::External);
+        return Ok(Outcome::Accepted(Box::new(subject), None));
     }
-}
-
-/// Refuses an authorization identity other than the client's own (RFC 4513 §5.2.3.2).
-fn refuse_other(context: &Context<'_>, own: &Name, authorization: &[u8]) -> Result<(), Stop> {
-    let text = String::from_utf8_lossy(authorization);
-    if text.is_empty() {
-        return Ok(());
+    let Some(name) = external::name_of(context, peer)? else {
+        return bind::invalid_credentials();
+    };
+    let Some(mut candidate) = bind::candidate(context, peer, name.clone())? else {
+        return bind::invalid_credentials();
+    };
+    let case = Case::of(context, bind_state, candidate.entry)?;
+    if case.is_some_and(|it| it.is_locked()) {
+        return bind::invalid_credentials();
     }
-    let schema = &context.catalog.schema;
-    let name = named(context, &text)?.and_then(|it| schema.resolve_name(&it).ok());
-    if name.as_ref() == Some(own) {
-        return Ok(());
-    }
-    Stop::refuse(
-        ResultCode::INVALID_CREDENTIALS,
-        format!("EXTERNAL: expected no authorization identity or your own, got \"{text}\""),
-    )
+    external::refuse_other(context, &name, asked)?;
+    candidate.subject.authentication = match peer.unix_uid {
+        Some(_) => Proof::External,
+        None => Proof::Certificate,
+    };
+    Ok(Outcome::Accepted(Box::new(candidate.subject), None))
 }
 
 /// PLAIN (RFC 4616): an identity and a password.
@@ -157,7 +145,7 @@ fn plain(
     // Counted by what the client has said, so that it is not told which account that is.
     let spelling = scram::one_spelling(context, decoded.authentication);
     let trial = bind_state.trial(&spelling)?;
-    let name = match named(context, decoded.authentication)? {
+    let name = match proxy::account_of(context, decoded.authentication)? {
         Some(name) if acts_as_itself(context, &name, decoded.authorization)? => name,
         _ => {
             bind_state.was_wrong(&trial, password);
@@ -171,10 +159,4 @@ fn plain(
     };
     let name = super::resolve_name(&context.catalog.schema, &name)?;
     bind::with_password(context, bind_state, name, &given, trial)
-}
-
-/// The user id of this process: the owner of its files in `/proc`.
-fn own_uid() -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").map_or(0, |it| it.uid())
 }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
-use crate::operation::sasl::{Given, acts_as_itself, named};
+use crate::operation::sasl::{Given, acts_as_itself};
 use crate::peer::Peer;
 use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
@@ -75,7 +75,7 @@ fn begin(
             "binding to the channel is not offered: leave it out",
         );
     }
-    let name = named(context, &first.user)?;
+    let name = proxy::account_of(context, &first.user)?;
     let itself = match &name {
         Some(name) => acts_as_itself(context, name, &first.authorization)?,
         None => false,
