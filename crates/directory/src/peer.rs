@@ -1,6 +1,7 @@
 //! The other end of a connection.
 
 use policy::turns::Lane;
+use sasl::ChannelBindings;
 use std::net::IpAddr;
 
 /// Properties of the other end of a connection.
@@ -19,6 +20,8 @@ pub struct Peer {
     pub bars_administrator: bool,
     /// Whether the connection can be read on the way, so that passwords must not be sent.
     pub exposed: bool,
+    /// Bindings to the TLS channel; `None` without TLS.
+    pub bindings: Option<Box<ChannelBindings>>,
 }
 
 impl Peer {

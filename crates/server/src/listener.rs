@@ -89,8 +89,7 @@ impl Listener {
                     .ok()
                     .map(|it| it.uid.as_raw()),
                 local: true,
-                bars_administrator: false,
-                exposed: false,
+                ..Peer::default()
             },
             Listen::Tcp { .. } => {
                 let address = address.and_then(|it| SocketAddr::try_from(it).ok());
@@ -98,11 +97,8 @@ impl Listener {
                 let local = address.is_some_and(|it| is_local(it, &socket));
                 Peer {
                     address,
-                    secure: false,
-                    unix_uid: None,
                     local,
-                    bars_administrator: false,
-                    exposed: false,
+                    ..Peer::default()
                 }
             }
         };

@@ -343,7 +343,13 @@ impl State {
                 round.bytes.extend_from_slice(bytes);
                 Received::Plain
             }
-            Some(tls) => tls.decrypt(bytes, &mut round.bytes),
+            Some(tls) => {
+                let received = tls.decrypt(bytes, &mut round.bytes);
+                if let Some(bindings) = tls.take_bindings() {
+                    self.machine.bind_channel(bindings);
+                }
+                received
+            }
         };
         // Short input may wait for that of other connections, and more input wakes the task.
         self.reading = length <= JOINING_BYTES_MAX

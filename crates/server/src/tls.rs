@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::{ProtocolVersion, ServerConfig, ServerConnection};
+use sasl::{ChannelBindings, channel};
 
 use crate::settings::TlsFiles;
 
@@ -22,8 +23,16 @@ type Stamp = Option<(i64, i64, u64)>;
 /// The certificate in use.
 #[derive(Debug)]
 pub struct Certificate {
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<Served>,
     seen: Mutex<Seen>,
+}
+
+/// What connections are served with.
+#[derive(Debug)]
+struct Served {
+    config: Arc<ServerConfig>,
+    /// The certificate's binding to the channel (RFC 5929 §4); `None` where it is not defined.
+    end_point: Option<Arc<[u8]>>,
 }
 
 /// The files read last, whether usable or not.
@@ -35,7 +44,7 @@ struct Seen {
 
 /// A certificate that was read and is not in use yet.
 pub struct Fresh {
-    config: ServerConfig,
+    served: Served,
     seen: Seen,
 }
 
@@ -60,7 +69,7 @@ impl Certificate {
     pub fn read(&self, files: &TlsFiles) -> Result<Fresh, String> {
         let (stamps, files) = (stamps(files), files.clone());
         Ok(Fresh {
-            config: read(&files)?,
+            served: read(&files)?,
             seen: Seen { files, stamps },
         })
     }
@@ -69,7 +78,7 @@ impl Certificate {
     pub fn replace(&self, fresh: Fresh) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = fresh.seen;
-        self.current.store(Arc::new(fresh.config));
+        self.current.store(Arc::new(fresh.served));
     }
 
     /// Reads the files again if they have changed; `true` if the new ones are in use.
@@ -90,12 +99,15 @@ impl Certificate {
 
     /// The server's side of a new TLS session.
     pub fn session(&self) -> Result<Tls, rustls::Error> {
-        let mut connection = ServerConnection::new(self.current.load_full())?;
+        let served = self.current.load();
+        let mut connection = ServerConnection::new(Arc::clone(&served.config))?;
         // The connection limits the output: it stops executing requests.
         connection.set_buffer_limit(None);
         Ok(Tls {
             connection,
+            end_point: served.end_point.clone(),
             failed: false,
+            told: false,
         })
     }
 }
@@ -107,7 +119,7 @@ fn stamps(files: &TlsFiles) -> [Stamp; 2] {
     })
 }
 
-fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
+fn read(files: &TlsFiles) -> Result<Served, String> {
     let wrong = |path: &Path, expected: &str, got: &dyn std::fmt::Display| {
         format!("{}: expected {expected}, got: {got}", path.display())
     };
@@ -120,10 +132,15 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
     refuse_open(&files.key)?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|it| wrong(&files.key, "a PEM private key", &it))?;
+    let end_point = channel::end_point(&certificates[0]);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|it| it.with_no_client_auth().with_single_cert(certificates, key))
+        .map(|config| Served {
+            config: Arc::new(config),
+            end_point,
+        })
         .map_err(|it| wrong(&files.certificate, "a certificate that fits the key", &it))
 }
 
@@ -149,7 +166,11 @@ fn refuse_open(key: &Path) -> Result<(), String> {
 #[derive(Debug)]
 pub struct Tls {
     connection: ServerConnection,
+    /// Binding of the certificate that the session began with.
+    end_point: Option<Arc<[u8]>>,
     failed: bool,
+    /// Whether the bindings to the channel were taken.
+    told: bool,
 }
 
 /// How received bytes ended.
@@ -216,8 +237,90 @@ impl Tls {
         self.connection.send_close_notify();
     }
 
+    /// Takes the bindings to the channel, once, after the handshake.
+    pub fn take_bindings(&mut self) -> Option<ChannelBindings> {
+        if self.told || self.connection.is_handshaking() {
+            return None;
+        }
+        self.told = true;
+        // Before TLS 1.3 the exporter is bound to the channel with an extension only that rustls
+        // does not tell of (RFC 9266 §4).
+        let is_safe = self.connection.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+        let exporter = is_safe.then(|| {
+            let octets = [0; channel::EXPORTER_OCTETS];
+            let label = channel::EXPORTER_LABEL;
+            self.connection.export_keying_material(octets, label, None)
+        });
+        Some(ChannelBindings {
+            exporter: exporter.and_then(Result::ok),
+            end_point: self.end_point.clone(),
+        })
+    }
+
     /// Whether the handshake is not finished.
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::tests::tls::certificate;
+    use rustls::pki_types::ServerName;
+    use rustls::version::{TLS12, TLS13};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, SupportedProtocolVersion};
+
+    /// A session and its client, after the handshake.
+    fn connected(version: &'static SupportedProtocolVersion) -> (Tls, ClientConnection) {
+        let folder = tempfile::tempdir().unwrap();
+        let (files, trusted) = certificate(folder.path());
+        let mut tls = Certificate::load(&files).unwrap().session().unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(trusted).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[version])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut client = ClientConnection::new(Arc::new(config), name).unwrap();
+        assert_eq!(tls.take_bindings(), None, "the handshake has not begun");
+        while client.is_handshaking() || tls.is_handshaking() {
+            let (mut sent, mut answered) = (Vec::new(), Vec::new());
+            while client.wants_write() {
+                client.write_tls(&mut sent).unwrap();
+            }
+            tls.decrypt(&sent, &mut Vec::new());
+            tls.encrypt(&[], &mut answered).unwrap();
+            let mut answered = &answered[..];
+            while !answered.is_empty() {
+                client.read_tls(&mut answered).unwrap();
+                client.process_new_packets().unwrap();
+            }
+        }
+        (tls, client)
+    }
+
+    #[test]
+    fn client_and_server_know_the_same_bindings() {
+        let (mut tls, client) = connected(&TLS13);
+        let bindings = tls.take_bindings().expect("the handshake is finished");
+        assert_eq!(tls.take_bindings(), None, "they are taken once");
+        let (octets, label) = ([0; 32], b"EXPORTER-Channel-Binding");
+        let exported = client.export_keying_material(octets, label, None);
+        assert_eq!(bindings.exporter, exported.ok());
+        let certificate = &client.peer_certificates().unwrap()[0];
+        assert_eq!(bindings.end_point, channel::end_point(certificate));
+        assert!(bindings.end_point.is_some());
+    }
+
+    #[test]
+    fn before_tls_1_3_the_exporter_is_no_binding() {
+        let (mut tls, _) = connected(&TLS12);
+        let bindings = tls.take_bindings().expect("the handshake is finished");
+        assert_eq!(bindings.exporter, None);
+        assert!(bindings.end_point.is_some());
     }
 }

@@ -11,27 +11,21 @@ use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
 use crate::peer::Peer;
-use policy::password::Scheme;
-use policy::{Authentication as Proof, Subject};
+use policy::{Authentication as Proof, PasswordSettings, Subject};
 use protocol::ResultCode;
 use protocol::sasl::Plain;
+use sasl::{Circumstances, Mechanism};
 use schema::Name;
 use state::stop::Stop;
 
-const EXTERNAL: &str = "EXTERNAL";
-const PLAIN: &str = "PLAIN";
-
-/// The mechanisms announced on a connection. SCRAM is not announced on Unix sockets: clients would
-/// prefer it to EXTERNAL, and not be authenticated by the system.
-pub(crate) fn mechanisms(peer: &Peer, scheme: Scheme) -> Vec<&'static str> {
-    let scram = scheme.scram().filter(|_| peer.unix_uid.is_none());
-    let plain = peer.secure || peer.unix_uid.is_some();
-    let all = [
-        peer.unix_uid.map(|_| EXTERNAL),
-        plain.then_some(PLAIN),
-        scram.map(scram::name),
-    ];
-    all.into_iter().flatten().collect()
+/// The facts about a connection from which it follows which mechanisms it is offered.
+pub(crate) fn circumstances(peer: &Peer, passwords: PasswordSettings) -> Circumstances<'_> {
+    Circumstances {
+        identified: peer.unix_uid.is_some(),
+        private: peer.secure || peer.unix_uid.is_some(),
+        bindings: peer.bindings.as_deref(),
+        scram: passwords.scram(),
+    }
 }
 
 /// The parts of a SASL bind request.
@@ -48,24 +42,34 @@ pub(super) fn bind(
     given: &Given<'_>,
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
-    let named = |it: &str| it.eq_ignore_ascii_case(given.mechanism);
-    if let Some(prf) = scram::digest_of(given.mechanism) {
-        return scram::bind(context, bind_state, prf, given, begun);
-    }
-    if named(EXTERNAL) && bind_state.peer.unix_uid.is_some() {
-        return external(context, bind_state.peer, given.credentials);
-    }
-    if named(PLAIN) {
-        if !bind_state.peer.secure && bind_state.peer.unix_uid.is_none() {
-            return Stop::refuse(
-                ResultCode::CONFIDENTIALITY_REQUIRED,
-                "PLAIN is offered under TLS, where nobody can read the password",
-            );
+    let circumstances = circumstances(bind_state.peer, bind_state.passwords);
+    match Mechanism::named(given.mechanism) {
+        // Also where it is not announced: accounts may have keys that came with them.
+        Some(Mechanism::Scram(variant)) => {
+            let exchange = scram::Given {
+                variant,
+                circumstances: &circumstances,
+                credentials: given.credentials.unwrap_or_default(),
+                asked: given.asked,
+            };
+            scram::bind(context, bind_state, &exchange, begun)
         }
-        return plain(context, bind_state, given.credentials, given.asked);
+        Some(Mechanism::External) if circumstances.offers(Mechanism::External) => {
+            external(context, bind_state.peer, given.credentials)
+        }
+        Some(Mechanism::Plain) if circumstances.offers(Mechanism::Plain) => {
+            plain(context, bind_state, given.credentials, given.asked)
+        }
+        Some(Mechanism::Plain) => Stop::refuse(
+            ResultCode::CONFIDENTIALITY_REQUIRED,
+            "PLAIN is offered under TLS, where nobody can read the password",
+        ),
+        Some(Mechanism::External) | None => not_offered(&circumstances, given.mechanism),
     }
-    let offered = mechanisms(bind_state.peer, bind_state.passwords.scheme).join(", ");
-    let mechanism = given.mechanism;
+}
+
+fn not_offered<T>(circumstances: &Circumstances<'_>, mechanism: &str) -> Result<T, Stop> {
+    let offered = circumstances.offered().join(", ");
     Stop::refuse(
         ResultCode::AUTH_METHOD_NOT_SUPPORTED,
         format!("SASL mechanism {mechanism} is not offered here; offered: [{offered}]"),

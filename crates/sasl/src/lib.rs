@@ -1,0 +1,18 @@
+//! SASL mechanisms (RFC 4422) as state machines: bytes of a client and facts in, bytes and facts
+//! out.
+//!
+//! Nothing here does I/O, reads a clock or knows a directory. The caller finds accounts and their
+//! keys, counts wrong passwords, and decides what an identity may do.
+//!
+//! - [`mechanism`]: the mechanisms, and which of them a connection is offered;
+//! - [`channel`]: bindings to the TLS channel below an exchange;
+//! - [`scram`]: SCRAM.
+
+pub mod channel;
+pub mod mechanism;
+mod refusal;
+pub mod scram;
+
+pub use channel::ChannelBindings;
+pub use mechanism::{Circumstances, Mechanism, Variant};
+pub use refusal::Refusal;
