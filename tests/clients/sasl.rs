@@ -77,3 +77,143 @@ fn scram_is_bound_to_the_channel() {
     ];
     tools::run("ldapwhoami", &args, "").expect(0);
 }
+
+/// A node without TLS, with these settings and the people.
+fn plaintext(settings: &str) -> Pando {
+    let settings = format!("listen = [\"ldap://127.0.0.1:0\"]\n{settings}");
+    let mut pando = Pando::init();
+    std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
+    pando.serve_as_configured();
+    fill(&pando);
+    pando
+}
+
+/// Replaces the access rules of a node.
+fn apply(pando: &Pando, rules: &str) {
+    let file = pando.node().join("rules");
+    std::fs::write(&file, rules).expect("our own folder");
+    let file = file.to_string_lossy().into_owned();
+    pando.run_on_node(&["access", "apply"], &[&file]).expect(0);
+}
+
+/// Rules under which ada acts as grace.
+const PROXY: &str = "rule passwords
+on everything
+for userPassword
+let anyone authenticate
+
+rule people
+on subtree \"ou=People,dc=example,dc=com\" where (uid=grace)
+let entry \"uid=ada,ou=People,dc=example,dc=com\" proxy, read
+let self read
+
+rule all
+on subtree \"dc=example,dc=com\"
+let users read
+";
+
+#[test]
+fn clients_act_as_others_by_the_right_proxy() {
+    let pando = plaintext(SCRAM);
+    apply(&pando, PROXY);
+    let url = pando.url();
+    let bind = |password: &str, other: &str| {
+        let args = ["-Q", "-Y", "SCRAM-SHA-256", "-H", &url, "-U", "ada"];
+        let more = ["-w", password, "-X", other];
+        tools::run("ldapwhoami", &[&args[..], &more].concat(), "")
+    };
+    let grace = "dn:uid=grace,ou=People";
+    bind("secret", "u:grace").expect(0).says(grace);
+    let by_name = "dn:UID=Grace, ou=people,dc=example,dc=com";
+    bind("secret", by_name).expect(0).says(grace);
+    bind("secret", "u:ada").expect(0).says("dn:uid=ada");
+    // One answer to an identity that ada may not act as and to one that is not known.
+    let told = "you may not act as this authorization identity, or it is not known here";
+    for other in ["u:edsger", "u:nobody", "dn:cn=admin,dc=example,dc=com"] {
+        bind("secret", other).expect(49).says(told);
+    }
+    // Who has the wrong password is told nothing of them.
+    let refused = bind("wrong", "u:grace").expect(49);
+    assert!(!refused.err.contains("authorization"), "{refused:?}");
+}
+
+#[test]
+fn the_system_lets_its_owner_act_as_others() {
+    let pando = plaintext("");
+    let socket = pando
+        .node()
+        .join("ldapi")
+        .to_string_lossy()
+        .replace('/', "%2F");
+    let url = format!("ldapi://{socket}");
+    let args = ["-Q", "-Y", "EXTERNAL", "-H", &url];
+    let whoami = |more: &[&str]| tools::run("ldapwhoami", &[&args[..], more].concat(), "");
+    whoami(&[]).expect(0).says("dn:cn=admin,");
+    whoami(&["-X", "u:ada"])
+        .expect(0)
+        .says("dn:uid=ada,ou=People");
+    whoami(&["-X", "u:nobody"]).expect(49);
+}
+
+#[test]
+fn rules_tell_plain_from_scram() {
+    let server = Secure::start_with(SCRAM);
+    fill(&server.pando);
+    let rules = "rule passwords
+on everything
+for userPassword
+let anyone authenticate
+
+rule mail
+on subtree \"ou=People,dc=example,dc=com\"
+for mail
+let self via scram read
+let self via simple read
+
+rule all
+on subtree \"dc=example,dc=com\"
+let users read
+";
+    apply(&server.pando, rules);
+    let search = |how: &[&str]| {
+        let mut command = Command::new("ldapsearch");
+        command
+            .args([
+                "-LLL",
+                "-H",
+                &server.url,
+                "-b",
+                ADA,
+                "-s",
+                "base",
+                "-w",
+                "secret",
+            ])
+            .args(how)
+            .arg("mail")
+            .env("LDAPTLS_CACERT", &server.certificate);
+        tools::run_command(&mut command, "").expect(0).out
+    };
+    let sasl = |name| search(&["-Q", "-Y", name, "-O", "none", "-U", "ada"]);
+    assert!(sasl("SCRAM-SHA-256").contains("mail: "));
+    assert!(!sasl("PLAIN").contains("mail: "));
+    assert!(search(&["-x", "-D", ADA]).contains("mail: "));
+}
+
+#[test]
+fn nobody_says_who_came() {
+    let mut pando = plaintext("[log]\noperations = true\n[sasl]\nanonymous = true\n");
+    let url = pando.url();
+    let args = ["-Q", "-Y", "ANONYMOUS", "-O", "none", "-H", &url];
+    tools::run("ldapwhoami", &args, "")
+        .expect(0)
+        .says("anonymous");
+    kit::process::until("the log says who came", || {
+        let log = pando.process().log();
+        log.contains("dn=\"anonymous@").then_some(())
+    });
+    // Without the setting it is not offered.
+    let without = plaintext("");
+    let args = ["-Q", "-Y", "ANONYMOUS", "-O", "none", "-H", &without.url()];
+    tools::run("ldapwhoami", &args, "").expect(7);
+}

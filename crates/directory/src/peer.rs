@@ -1,8 +1,9 @@
 //! The other end of a connection.
 
 use policy::turns::Lane;
-use sasl::ChannelBindings;
+use sasl::{ChannelBindings, Offers};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Properties of the other end of a connection.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +23,8 @@ pub struct Peer {
     pub exposed: bool,
     /// Bindings to the TLS channel; `None` without TLS.
     pub bindings: Option<Box<ChannelBindings>>,
+    /// SASL mechanisms that only some settings offer; `None` for none.
+    pub offers: Option<Arc<Offers>>,
 }
 
 impl Peer {

@@ -1,7 +1,9 @@
 //! The mechanisms, and which of them a connection is offered.
 
 use policy::password::Prf;
+use protocol::sasl::Plain;
 
+use crate::Offers;
 use crate::channel::ChannelBindings;
 
 /// A SASL mechanism.
@@ -13,6 +15,8 @@ pub enum Mechanism {
     Scram(Variant),
     /// A name and a password (RFC 4616).
     Plain,
+    /// Nobody, with a text for the log (RFC 4505).
+    Anonymous,
 }
 
 /// A variant of SCRAM.
@@ -25,13 +29,14 @@ pub struct Variant {
 }
 
 /// Mechanisms by their names, in the order in which they are announced.
-const NAMES: [(Mechanism, &str); 6] = [
+const NAMES: [(Mechanism, &str); 7] = [
     (Mechanism::External, "EXTERNAL"),
     (scram(Prf::Sha512, true), "SCRAM-SHA-512-PLUS"),
     (scram(Prf::Sha256, true), "SCRAM-SHA-256-PLUS"),
     (scram(Prf::Sha512, false), "SCRAM-SHA-512"),
     (scram(Prf::Sha256, false), "SCRAM-SHA-256"),
     (Mechanism::Plain, "PLAIN"),
+    (Mechanism::Anonymous, "ANONYMOUS"),
 ];
 
 const fn scram(prf: Prf, plus: bool) -> Mechanism {
@@ -49,6 +54,8 @@ pub struct Circumstances<'c> {
     pub bindings: Option<&'c ChannelBindings>,
     /// Digests of SCRAM for which new passwords get keys.
     pub scram: [Option<Prf>; 2],
+    /// Further mechanisms that the settings offer; `None` for none.
+    pub offers: Option<&'c Offers>,
 }
 
 impl Circumstances<'_> {
@@ -60,6 +67,7 @@ impl Circumstances<'_> {
         match mechanism {
             Mechanism::External => self.identified,
             Mechanism::Plain => self.private,
+            Mechanism::Anonymous => self.offers.is_some_and(|it| it.anonymous),
             Mechanism::Scram(Variant { prf, plus }) => {
                 let bound = self.bindings.is_some_and(|it| !it.is_empty());
                 !self.identified && self.scram.contains(&Some(prf)) && (bound || !plus)
@@ -75,6 +83,20 @@ impl Circumstances<'_> {
 }
 
 impl Mechanism {
+    /// Returns the identity that the first message of a client wants to act as; empty for its own,
+    /// and for a message that is not of the mechanism's form.
+    pub fn authorization(self, credentials: &[u8]) -> String {
+        match self {
+            Mechanism::External => String::from_utf8_lossy(credentials).into_owned(),
+            Mechanism::Plain => {
+                let decoded = Plain::decode(credentials);
+                decoded.map_or_else(|_| String::new(), |it| it.authorization.to_owned())
+            }
+            // The exchange tells it when it ends.
+            Mechanism::Scram(_) | Mechanism::Anonymous => String::new(),
+        }
+    }
+
     /// Returns the mechanism of this name, in any case; `None` if it is not known.
     pub fn named(name: &str) -> Option<Mechanism> {
         let found = NAMES.iter().find(|(_, it)| it.eq_ignore_ascii_case(name));
@@ -115,12 +137,17 @@ mod tests {
             bindings: None,
             ..tls
         };
+        let with_anonymous = Circumstances {
+            offers: Some(&Offers { anonymous: true }),
+            ..Circumstances::default()
+        };
         for (circumstances, offered) in [
             (plaintext, &["SCRAM-SHA-256"][..]),
             (tls, &["SCRAM-SHA-256-PLUS", "SCRAM-SHA-256", "PLAIN"]),
             (unbound, &["SCRAM-SHA-256", "PLAIN"]),
             (unix, &["EXTERNAL", "PLAIN"]),
             (Circumstances::default(), &[]),
+            (with_anonymous, &["ANONYMOUS"]),
         ] {
             assert_eq!(circumstances.offered(), offered, "{circumstances:?}");
         }

@@ -27,6 +27,14 @@ impl Refusal {
         }
     }
 
+    /// Returns the refusal of a message for what its mechanism does not allow.
+    pub(crate) fn protocol(text: &'static str) -> Refusal {
+        Refusal {
+            code: ResultCode::PROTOCOL_ERROR,
+            text: Cow::Borrowed(text),
+        }
+    }
+
     /// Returns the refusal of a message that is not of the form of its mechanism.
     pub(crate) fn malformed(form: &str, error: DecodeError) -> Refusal {
         Refusal {

@@ -5,18 +5,17 @@ mod scram;
 
 use crate::account::bind_state::BindState;
 use crate::account::exchange::Exchange;
-use crate::account::verdict::{BindControls, Verdict};
+use crate::account::verdict::{Asked, Verdict};
 use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
 use crate::peer::Peer;
 use policy::{Authentication as Proof, PasswordSettings, Subject};
-use protocol::ResultCode;
 use protocol::sasl::Plain;
-use sasl::{Circumstances, Mechanism};
-use schema::Name;
-use state::stop::Stop;
+use protocol::{Authentication, ResultCode};
+use sasl::{Circumstances, Mechanism, Refusal};
+use state::stop::{self, Stop};
 
 /// The facts about a connection from which it follows which mechanisms it is offered.
 pub(crate) fn circumstances(peer: &Peer, passwords: PasswordSettings) -> Circumstances<'_> {
@@ -25,6 +24,7 @@ pub(crate) fn circumstances(peer: &Peer, passwords: PasswordSettings) -> Circums
         private: peer.secure || peer.unix_uid.is_some(),
         bindings: peer.bindings.as_deref(),
         scram: passwords.scram(),
+        offers: peer.offers.as_deref(),
     }
 }
 
@@ -32,7 +32,24 @@ pub(crate) fn circumstances(peer: &Peer, passwords: PasswordSettings) -> Circums
 pub(super) struct Given<'r> {
     pub mechanism: &'r str,
     pub credentials: Option<&'r [u8]>,
-    pub asked: BindControls,
+    pub asked: &'r Asked,
+}
+
+/// The identity that a bind request, or the exchange that it continues, wants to act as; empty for
+/// the client's own, and where the credentials are malformed, which the mechanism refuses.
+pub(super) fn authorization(given: &Authentication<'_>, begun: Option<&Exchange>) -> String {
+    let Authentication::Sasl {
+        mechanism,
+        credentials,
+    } = given
+    else {
+        return String::new();
+    };
+    match (Mechanism::named(mechanism), begun) {
+        (Some(Mechanism::Scram(_)), Some(begun)) => begun.scram.authorization.clone(),
+        (Some(mechanism), _) => mechanism.authorization(credentials.unwrap_or_default()),
+        (None, _) => String::new(),
+    }
 }
 
 /// Handles a bind with a mechanism. `begun` is the exchange that the previous bind left.
@@ -55,7 +72,7 @@ pub(super) fn bind(
             scram::bind(context, bind_state, &exchange, begun)
         }
         Some(Mechanism::External) if circumstances.offers(Mechanism::External) => {
-            external(context, bind_state.peer, given.credentials)
+            external(context, bind_state.peer)
         }
         Some(Mechanism::Plain) if circumstances.offers(Mechanism::Plain) => {
             plain(context, bind_state, given.credentials, given.asked)
@@ -64,8 +81,22 @@ pub(super) fn bind(
             ResultCode::CONFIDENTIALITY_REQUIRED,
             "PLAIN is offered under TLS, where nobody can read the password",
         ),
-        Some(Mechanism::External) | None => not_offered(&circumstances, given.mechanism),
+        Some(Mechanism::Anonymous) if circumstances.offers(Mechanism::Anonymous) => {
+            // What the client says of itself is in the log of operations.
+            let trace = sasl::anonymous::trace(given.credentials.unwrap_or_default());
+            trace.or_else(refused)?;
+            let peer = bind_state.peer;
+            let nobody = Subject::anonymous(peer.address, peer.secure);
+            Ok(Outcome::Accepted(Box::new(nobody), None))
+        }
+        Some(Mechanism::External | Mechanism::Anonymous) | None => {
+            not_offered(&circumstances, given.mechanism)
+        }
     }
+}
+
+fn refused<T>(refusal: Refusal) -> Result<T, Stop> {
+    Err(stop::Refusal::new(refusal.code, refusal.text).into())
 }
 
 fn not_offered<T>(circumstances: &Circumstances<'_>, mechanism: &str) -> Result<T, Stop> {
@@ -88,26 +119,12 @@ fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> 
     Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
 }
 
-/// Whether an authorization identity names the client itself.
-fn acts_as_itself(context: &Context<'_>, name: &str, authorization: &str) -> Result<bool, Stop> {
-    Ok(authorization.is_empty() || named(context, authorization)?.is_some_and(|it| it == name))
-}
-
 /// EXTERNAL (RFC 4422 appendix A): the operating system identifies the process at the other end.
-fn external(
-    context: &Context<'_>,
-    peer: &Peer,
-    credentials: Option<&[u8]>,
-) -> Result<Outcome, Stop> {
+fn external(context: &Context<'_>, peer: &Peer) -> Result<Outcome, Stop> {
     // The owner of the server's process and root act as the administrator of the node.
     let administers = peer.unix_uid.is_some_and(|it| it == 0 || it == own_uid());
     match &context.catalog.administrator {
         Some(administrator) if administers => {
-            refuse_other(
-                context,
-                &administrator.name,
-                credentials.unwrap_or_default(),
-            )?;
             let subject = context.subject.administrator(
                 administrator.name.clone(),
                 administrator.spelled.clone(),
@@ -119,29 +136,12 @@ fn external(
     }
 }
 
-/// Refuses an authorization identity other than the client's own (RFC 4513 §5.2.3.2).
-fn refuse_other(context: &Context<'_>, own: &Name, authorization: &[u8]) -> Result<(), Stop> {
-    let text = String::from_utf8_lossy(authorization);
-    if text.is_empty() {
-        return Ok(());
-    }
-    let schema = &context.catalog.schema;
-    let name = named(context, &text)?.and_then(|it| schema.resolve_name(&it).ok());
-    if name.as_ref() == Some(own) {
-        return Ok(());
-    }
-    Stop::refuse(
-        ResultCode::INVALID_CREDENTIALS,
-        format!("EXTERNAL: expected no authorization identity or your own, got \"{text}\""),
-    )
-}
-
 /// PLAIN (RFC 4616): an identity and a password.
 fn plain(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
     credentials: Option<&[u8]>,
-    asked: BindControls,
+    asked: &Asked,
 ) -> Result<Outcome, Stop> {
     let decoded = match credentials.map(Plain::decode) {
         Some(Ok(decoded)) => decoded,
@@ -162,8 +162,8 @@ fn plain(
     let spelling = scram::one_spelling(context, decoded.authentication);
     let trial = bind_state.trial(&spelling)?;
     let name = match named(context, decoded.authentication)? {
-        Some(name) if acts_as_itself(context, &name, decoded.authorization)? => name,
-        _ => {
+        Some(name) => name,
+        None => {
             bind_state.was_wrong(&trial, password);
             return Ok(bind::refused(bind_state, password, Verdict::plain(None)));
         }
@@ -171,6 +171,7 @@ fn plain(
     let given = bind::Given {
         name: &name,
         password,
+        proof: Proof::Plain,
         asked,
     };
     let name = super::resolve_name(&context.catalog.schema, &name)?;

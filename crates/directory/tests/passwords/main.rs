@@ -5,6 +5,7 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod acting;
 mod bounds;
 mod exposed;
 mod late;

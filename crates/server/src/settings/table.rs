@@ -39,6 +39,7 @@ pub const TABLE: &[Section] = &[
     },
     DynamicEntries::SECTION,
     Passwords::SECTION,
+    Sasl::SECTION,
     Changes::SECTION,
     Database::SECTION,
     Cluster::SECTION,
@@ -78,6 +79,7 @@ section! {
     subject_limits: Vec<SubjectLimits>,
     dynamic_entries: DynamicEntries,
     passwords: Passwords,
+    sasl: Sasl,
     changes: Changes,
     database: Database,
     cluster: Cluster,
@@ -249,6 +251,13 @@ section! {
         /// Whether a bind to a locked account is told so by the password policy control, whatever
         /// its password is (ppolicy_use_lockout of slapd). That helps users, and whoever guesses.
         tell_locked: bool = false, "`true` or `false`", Restart;
+    }
+}
+
+section! {
+    "sasl" Sasl {
+        /// Offer ANONYMOUS (RFC 4505), a login as nobody, on connections opened afterwards.
+        anonymous: bool = false, "`true` or `false`", AtOnce;
     }
 }
 

@@ -6,19 +6,19 @@
 use crate::account::bind_state::BindState;
 use crate::account::check::BindCheck;
 use crate::account::exchange::Exchange;
-use crate::account::verdict::BindControls;
+use crate::account::verdict::Asked;
 use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
-use crate::operation::sasl::{acts_as_itself, named};
+use crate::operation::sasl::{named, refused};
 use crate::peer::Peer;
-use policy::Subject;
 use policy::password::{self, Prf, ScramKeys};
+use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
 use sasl::scram::{First, NONCE_OCTETS};
-use sasl::{Circumstances, Refusal, Variant};
-use state::stop::{self, Stop};
+use sasl::{Circumstances, Variant};
+use state::stop::Stop;
 use state::stored_form;
 use store::EntryId;
 
@@ -27,7 +27,7 @@ pub(super) struct Given<'r> {
     pub variant: Variant,
     pub circumstances: &'r Circumstances<'r>,
     pub credentials: &'r [u8],
-    pub asked: BindControls,
+    pub asked: &'r Asked,
 }
 
 /// Handles one of the two binds.
@@ -51,12 +51,7 @@ fn begin(
     let prf = given.variant.prf;
     let first = First::read(given.variant, given.credentials, given.circumstances);
     let first = first.or_else(refused)?;
-    let name = named(context, &first.user)?;
-    let itself = match &name {
-        Some(name) => acts_as_itself(context, name, &first.authorization)?,
-        None => false,
-    };
-    let found = match name.filter(|_| itself) {
+    let found = match named(context, &first.user)? {
         Some(name) => whose(context, bind_state.peer, prf, &name)?,
         None => None,
     };
@@ -125,7 +120,7 @@ fn end(
         )?;
     let check = BindCheck {
         subject,
-        asked: given.asked,
+        asked: given.asked.clone(),
         guess,
         trial: exchange.trial,
         proof: judged.proof,
@@ -145,9 +140,10 @@ fn whose(
     name: &str,
 ) -> Result<Option<(EntryId, Subject, ScramKeys)>, Stop> {
     let name = crate::operation::resolve_name(&context.catalog.schema, name)?;
-    let Some(candidate) = bind::candidate(context, peer, name)? else {
+    let Some(mut candidate) = bind::candidate(context, peer, name)? else {
         return Ok(None);
     };
+    candidate.subject.authentication = Proof::Scram;
     let mut stored = candidate.stored.into_iter();
     let keys = stored.find_map(|it| password::scram_keys(it, prf));
     Ok(keys.map(|keys| (candidate.entry, candidate.subject, keys)))
@@ -169,8 +165,4 @@ fn still_keeps(
     let now = bind::candidate(context, peer, name.clone())?.filter(|it| it.entry == id);
     let mut stored = now.map_or_else(Vec::new, |it| it.stored).into_iter();
     Ok(stored.any(|it| password::scram_keys(it, prf).as_ref() == Some(keys)))
-}
-
-fn refused<T>(refusal: Refusal) -> Result<T, Stop> {
-    Err(stop::Refusal::new(refusal.code, refusal.text).into())
 }
