@@ -4,7 +4,7 @@ use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::arrival::Arrival;
 use crate::bulk_stream::BulkStream;
-use crate::peer::Peer;
+use crate::peer::{ClientCertificate, Peer};
 use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
@@ -14,7 +14,9 @@ use replica::failure;
 use sasl::ChannelBindings;
 use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// State of one connection between operations.
 #[derive(Debug)]
@@ -117,6 +119,11 @@ impl Session {
         &self.subject.dn
     }
 
+    /// The client's address; `None` for a Unix socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.peer.address
+    }
+
     /// Whether nobody has authenticated.
     pub fn is_anonymous(&self) -> bool {
         self.subject.dn.is_empty()
@@ -177,6 +184,11 @@ impl Session {
     /// Sets the bindings to the TLS channel, whose handshake is finished.
     pub fn bind_channel(&mut self, bindings: ChannelBindings) {
         self.peer.bindings = Some(Box::new(bindings));
+    }
+
+    /// Records the certificate that the client has shown in its TLS handshake.
+    pub fn identified(&mut self, certificate: Arc<ClientCertificate>) {
+        self.peer.certificate = Some(certificate);
     }
 
     fn forget_transactions(&mut self) {

@@ -19,6 +19,7 @@ impl LocalClient {
         let peer = Peer {
             secure: true,
             unix_uid: Some(0),
+            certificate: None,
             local: true,
             ..Peer::default()
         };

@@ -39,7 +39,7 @@ pub mod import;
 mod model;
 pub mod objects;
 pub mod parse;
-mod pattern;
+pub(crate) mod pattern;
 pub mod print;
 pub mod region;
 pub mod right;

@@ -10,6 +10,7 @@
 //! - [`guesses`]: limits on wrong passwords;
 //! - [`network`]: networks of addresses;
 //! - [`limits`]: bounds on the requests of one subject;
+//! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
 //! - [`turns`]: a queue in which clients have turns;
@@ -19,6 +20,7 @@ pub mod access;
 pub mod fuzz;
 pub mod guesses;
 pub mod limits;
+pub mod mapping;
 pub mod network;
 pub mod password;
 pub mod password_policy;

@@ -31,8 +31,11 @@ pub enum Authentication {
     Plain,
     /// Keys of a password by SASL SCRAM (RFC 5802).
     Scram,
-    /// A layer below LDAP: the socket's peer, or a certificate (RFC 4422 appendix A).
+    /// The operating system, which knows the process at the other end of a Unix socket (RFC 4422
+    /// appendix A).
     External,
+    /// A certificate shown in the TLS handshake (RFC 4422 appendix A).
+    Certificate,
 }
 
 /// The identity under which a connection acts.
@@ -192,7 +195,8 @@ impl Subject {
             Authentication::Simple => ways.and(Way::Simple),
             Authentication::Plain => ways.and(Way::Plain),
             Authentication::Scram => ways.and(Way::Scram),
-            Authentication::External => ways.and(Way::External).unsure_of(&[Way::Certificate]),
+            Authentication::External => ways.and(Way::External),
+            Authentication::Certificate => ways.and(Way::External).and(Way::Certificate),
         }
     }
 

@@ -46,8 +46,11 @@ const fn scram(prf: Prf, plus: bool) -> Mechanism {
 /// Facts about a connection and the settings, from which it follows what is offered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Circumstances<'c> {
-    /// Whether the operating system tells who is at the other end: on Unix sockets.
+    /// Whether a layer below tells who is at the other end: the operating system on a Unix socket,
+    /// or TLS by the client's certificate.
     pub identified: bool,
+    /// Whether the connection is a Unix socket.
+    pub local: bool,
     /// Whether nobody on the way can read: under TLS, and on Unix sockets.
     pub private: bool,
     /// Bindings to the TLS channel; `None` without TLS.
@@ -70,7 +73,7 @@ impl Circumstances<'_> {
             Mechanism::Anonymous => self.offers.is_some_and(|it| it.anonymous),
             Mechanism::Scram(Variant { prf, plus }) => {
                 let bound = self.bindings.is_some_and(|it| !it.is_empty());
-                !self.identified && self.scram.contains(&Some(prf)) && (bound || !plus)
+                !self.local && self.scram.contains(&Some(prf)) && (bound || !plus)
             }
         }
     }
@@ -134,6 +137,7 @@ mod tests {
         };
         let unix = Circumstances {
             identified: true,
+            local: true,
             bindings: None,
             ..tls
         };

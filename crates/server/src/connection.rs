@@ -14,9 +14,11 @@
 //! - one call appends at most [`OUTPUT_BYTES_MAX`] and the output of one message;
 //! - an idle connection owns no buffer.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use directory::{Completion, Cursor, Flow, Followed, Follower, Session, Worker};
+use directory::{ClientCertificate, Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use protocol::{
     DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
 };
@@ -293,6 +295,16 @@ impl Connection {
     /// Sets the bindings to the TLS channel, whose handshake is finished.
     pub fn bind_channel(&mut self, bindings: ChannelBindings) {
         self.session.bind_channel(bindings);
+    }
+
+    /// Records the certificate that the client has shown in its TLS handshake.
+    pub fn identified(&mut self, certificate: Arc<ClientCertificate>) {
+        self.session.identified(certificate);
+    }
+
+    /// The client's address; `None` for a Unix socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.session.address()
     }
 
     /// Drops all operations; no more output can be sent.

@@ -46,6 +46,7 @@ impl Listener {
                 address,
                 tls,
                 proxied,
+                client_certificates,
             } => {
                 let socket = bind_tcp(*address)?;
                 let address = socket.local_addr()?.as_socket().unwrap_or(*address);
@@ -53,6 +54,7 @@ impl Listener {
                     address,
                     tls: *tls,
                     proxied: *proxied,
+                    client_certificates: *client_certificates,
                 };
                 Ok(Listener {
                     socket: socket.into(),

@@ -23,12 +23,12 @@ use crate::admission::Ticket;
 use crate::connection::{Connection, OUTPUT_BYTES_MAX};
 use crate::connection_settings::ConnectionSettings;
 use crate::desk::Desk;
-use crate::inbox::{Accepted, Contents, Inbox};
+use crate::inbox::{Accepted, Contents, Inbox, Security};
 use crate::proxied;
 use crate::round::{Read, Round};
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
-use crate::socket_connection::{Next, SocketConnection};
+use crate::socket_connection::{Next, Secured, SocketConnection};
 use crate::tls::Received;
 use crate::turns::Turns;
 
@@ -187,21 +187,27 @@ impl Thread {
         let Accepted {
             socket,
             unix,
-            tls,
+            security,
             proxied,
             peer,
             ticket,
         } = accepted;
         let socket = registered(socket, unix)?;
         if proxied {
-            spawn_local(Rc::clone(self).open_proxied(socket, tls, peer, ticket));
+            spawn_local(Rc::clone(self).open_proxied(socket, security, peer, ticket));
             return Ok(());
         }
-        self.begin(socket, tls, peer, ticket)
+        self.begin(socket, security, peer, ticket)
     }
 
     /// Begins to serve a socket after its proxy has sent the client's address.
-    async fn open_proxied(self: Rc<Self>, socket: Socket, tls: bool, peer: Peer, ticket: Ticket) {
+    async fn open_proxied(
+        self: Rc<Self>,
+        socket: Socket,
+        security: Security,
+        peer: Peer,
+        ticket: Ticket,
+    ) {
         let (mut socket, mut peer, mut ticket) = (socket, peer, ticket);
         let message_timeout = self.shared.borrow().connections.message_timeout;
         let header = match message_timeout {
@@ -221,13 +227,13 @@ impl Thread {
             peer.address = Some(address);
             if let Err(refused) = ticket.count_from(address) {
                 ticket.refuse(&refused, peer.address);
-                if !tls {
+                if !security.at_once {
                     refused.tell(&socket);
                 }
                 return;
             }
         }
-        if let Err(error) = self.begin(socket, tls, peer, ticket) {
+        if let Err(error) = self.begin(socket, security, peer, ticket) {
             tracing::debug!(%error, "connection lost before it was served");
         }
     }
@@ -235,14 +241,16 @@ impl Thread {
     fn begin(
         self: &Rc<Self>,
         socket: Socket,
-        tls: bool,
+        security: Security,
         mut peer: Peer,
         ticket: Ticket,
     ) -> io::Result<()> {
-        peer.secure |= tls;
-        let tls = match (&self.shared.borrow().certificate, tls) {
+        peer.secure |= security.at_once;
+        let asked = security.client_certificates;
+        let tls = match (&self.shared.borrow().certificate, security.at_once) {
             (Some(certificate), true) => {
-                Some(Box::new(certificate.session().map_err(io::Error::other)?))
+                let session = certificate.session(asked);
+                Some(Box::new(session.map_err(io::Error::other)?))
             }
             _ => None,
         };
@@ -258,6 +266,7 @@ impl Thread {
         };
         let session = self.desk.borrow_mut().worker.open_session(id, peer);
         let machine = Connection::new(session, confidential);
+        let tls = Secured { tls, asked };
         let connection = Rc::new(SocketConnection::new(id, socket, machine, tls, ticket));
         self.connections
             .borrow_mut()

@@ -8,9 +8,11 @@ use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
 use policy::access::compile::RuleSet;
+use policy::mapping::Mapping;
 use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use store::{EntryId, IndexSet};
 
 /// Text of the name of the subschema subentry (RFC 4512 §4.2).
@@ -52,6 +54,8 @@ pub struct Catalog {
     /// The rules below `cn=access,cn=config`, which replace the built-in ones for all entries but
     /// those of the configuration and the monitor; `None` if there are none.
     pub access_rules: Option<RuleSet>,
+    /// The rules below `cn=identities,cn=config` that map identities of other systems to entries.
+    pub identities: Arc<Mapping>,
     /// Whether anonymous clients may neither read nor change entries.
     pub requires_authentication: bool,
     /// Numbers of the attributes hidden from all subjects but the administrator, derived from

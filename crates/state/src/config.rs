@@ -9,11 +9,14 @@
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | unique values, and numbers for new entries |
 //! | `cn=…,cn=access,cn=config` | one access rule each |
+//! | `cn=…,cn=identities,cn=config` | one rule each that maps identities to entries |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
 mod access;
+mod identities;
 mod settings;
 
+pub use identities::IDENTITIES_NAME;
 pub use settings::resolve_rules;
 
 use crate::account::Policing;
@@ -72,7 +75,7 @@ fn lacks_entry_dn() -> Failure {
 pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure> {
     let level = level::require_known(level::of(snapshot)?)?;
     let unusable = |error: SchemaError| Failure::Configuration(error.to_string());
-    let base = Schema::standard().with_dictionary(&schema.dictionary_rows());
+    let base = Schema::standard_at(level).with_dictionary(&schema.dictionary_rows());
     let (read, schema_conflicts) = load_schema(snapshot, base.map_err(unusable)?)?;
     let schema = read.with_handles_of(schema).map_err(unusable)?;
     let known = Knowledge::of(&schema).ok_or_else(lacks_numbers)?;
@@ -86,6 +89,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let proxies = load_names(snapshot, &schema, &config, "pandoProxy")?;
     let secrets = load_secrets(snapshot, &schema, &config)?;
     let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
+    let identities = children(snapshot, &well_known(&schema, IDENTITIES_NAME))?;
     let shared = settings::load(snapshot, &schema)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
@@ -101,6 +105,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         administrator: load_administrator(snapshot, &schema, &known)?,
         access_rules: access::load(snapshot, &schema, access.secrets())?,
         access,
+        identities: identities::load(&schema, &identities)?,
         requires_authentication: requires_authentication(&texts("pandoRequireAuthentication")?),
         shares_settings: shared.is_some(),
         passwords: shared.as_ref().map(|it| it.passwords).unwrap_or_default(),
@@ -212,7 +217,7 @@ fn superior_referrals(texts: Vec<String>) -> Result<Vec<String>, Failure> {
 
 /// The schema and dictionary stored in a database that is being opened.
 pub fn stored_dictionary(snapshot: &Snapshot<'_>) -> Result<Schema, Failure> {
-    Schema::standard()
+    Schema::standard_at(level::of(snapshot)?)
         .with_dictionary(&snapshot.dictionary()?)
         .map_err(|error| Failure::Configuration(error.to_string()))
 }

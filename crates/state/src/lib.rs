@@ -24,6 +24,7 @@ pub mod fuzz;
 pub mod grant;
 pub mod heavy;
 pub mod history;
+pub mod identity;
 pub mod index_progress;
 pub mod knowledge;
 pub mod lanes;

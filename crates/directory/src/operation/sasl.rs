@@ -1,10 +1,12 @@
-//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine, PLAIN over protected
-//! connections, SCRAM for accounts whose stored password allows it.
+//! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine and for certificates of TLS,
+//! PLAIN over protected connections, SCRAM for accounts whose stored password allows it.
 
+mod external;
 mod scram;
 
 use crate::account::bind_state::BindState;
 use crate::account::exchange::Exchange;
+use crate::account::policed::Case;
 use crate::account::verdict::{Asked, Verdict};
 use crate::context::Context;
 use crate::control::proxy;
@@ -20,7 +22,8 @@ use state::stop::{self, Stop};
 /// The facts about a connection from which it follows which mechanisms it is offered.
 pub(crate) fn circumstances(peer: &Peer, passwords: PasswordSettings) -> Circumstances<'_> {
     Circumstances {
-        identified: peer.unix_uid.is_some(),
+        identified: peer.is_identified(),
+        local: peer.unix_uid.is_some(),
         private: peer.secure || peer.unix_uid.is_some(),
         bindings: peer.bindings.as_deref(),
         scram: passwords.scram(),
@@ -72,7 +75,7 @@ pub(super) fn bind(
             scram::bind(context, bind_state, &exchange, begun)
         }
         Some(Mechanism::External) if circumstances.offers(Mechanism::External) => {
-            external(context, bind_state.peer)
+            external(context, bind_state)
         }
         Some(Mechanism::Plain) if circumstances.offers(Mechanism::Plain) => {
             plain(context, bind_state, given.credentials, given.asked)
@@ -107,33 +110,39 @@ fn not_offered<T>(circumstances: &Circumstances<'_>, mechanism: &str) -> Result<
     )
 }
 
-/// The DN of an identity: `dn:` and a DN, or `u:` and the `uid` of exactly one entry, or that `uid`
-/// alone. `None` if no entry fits.
-fn named(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
-    let server = Subject::server();
-    let context = context.of_server(&server);
-    let subject = match proxy::has_form(identity) {
-        true => proxy::named(&context, identity)?,
-        false => proxy::named(&context, &format!("u:{identity}"))?,
-    };
-    Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
-}
-
-/// EXTERNAL (RFC 4422 appendix A): the operating system identifies the process at the other end.
-fn external(context: &Context<'_>, peer: &Peer) -> Result<Outcome, Stop> {
+/// EXTERNAL (RFC 4422 appendix A): binds as the entry of the identity that a layer below LDAP has
+/// proved.
+fn external(context: &Context<'_>, bind_state: &BindState<'_>) -> Result<Outcome, Stop> {
+    let peer = bind_state.peer;
     // The owner of the server's process and root act as the administrator of the node.
-    let administers = peer.unix_uid.is_some_and(|it| it == 0 || it == own_uid());
-    match &context.catalog.administrator {
-        Some(administrator) if administers => {
-            let subject = context.subject.administrator(
-                administrator.name.clone(),
-                administrator.spelled.clone(),
-                Proof::External,
-            );
-            Ok(Outcome::Accepted(Box::new(subject), None))
-        }
-        _ => bind::invalid_credentials(),
+    if peer
+        .unix_uid
+        .is_some_and(|it| it == 0 || it == external::own_uid())
+    {
+        let Some(administrator) = &context.catalog.administrator else {
+            return bind::invalid_credentials();
+        };
+        let (name, spelled) = (administrator.name.clone(), administrator.spelled.clone());
+        let subject = context
+            .subject
+            .administrator(name, spelled, Proof::External);
+        return Ok(Outcome::Accepted(Box::new(subject), None));
     }
+    let Some(name) = external::name_of(context, peer)? else {
+        return bind::invalid_credentials();
+    };
+    let Some(mut candidate) = bind::candidate(context, peer, name)? else {
+        return bind::invalid_credentials();
+    };
+    let case = Case::of(context, bind_state, candidate.entry)?;
+    if case.is_some_and(|it| it.is_locked()) {
+        return bind::invalid_credentials();
+    }
+    candidate.subject.authentication = match peer.unix_uid {
+        Some(_) => Proof::External,
+        None => Proof::Certificate,
+    };
+    Ok(Outcome::Accepted(Box::new(candidate.subject), None))
 }
 
 /// PLAIN (RFC 4616): an identity and a password.
@@ -161,7 +170,7 @@ fn plain(
     // Counted by what the client has said, so that it is not told which account that is.
     let spelling = scram::one_spelling(context, decoded.authentication);
     let trial = bind_state.trial(&spelling)?;
-    let name = match named(context, decoded.authentication)? {
+    let name = match proxy::account_of(context, decoded.authentication)? {
         Some(name) => name,
         None => {
             bind_state.was_wrong(&trial, password);
@@ -176,10 +185,4 @@ fn plain(
     };
     let name = super::resolve_name(&context.catalog.schema, &name)?;
     bind::with_password(context, bind_state, name, &given, trial)
-}
-
-/// The user id of this process: the owner of its files in `/proc`.
-fn own_uid() -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").map_or(0, |it| it.uid())
 }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
 use crate::operation::bind::Outcome;
-use crate::operation::sasl::{named, refused};
+use crate::operation::sasl::refused;
 use crate::peer::Peer;
 use policy::password::{self, Prf, ScramKeys};
 use policy::{Authentication as Proof, Subject};
@@ -51,7 +51,7 @@ fn begin(
     let prf = given.variant.prf;
     let first = First::read(given.variant, given.credentials, given.circumstances);
     let first = first.or_else(refused)?;
-    let found = match named(context, &first.user)? {
+    let found = match proxy::account_of(context, &first.user)? {
         Some(name) => whose(context, bind_state.peer, prf, &name)?,
         None => None,
     };
