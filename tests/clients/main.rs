@@ -14,6 +14,7 @@ mod password_policy;
 mod position;
 mod reading;
 mod rules;
+mod sasl;
 mod secrets;
 mod transactions;
 mod unindexed;

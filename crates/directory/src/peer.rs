@@ -2,6 +2,7 @@
 
 use policy::mapping::Outside;
 use policy::turns::Lane;
+use sasl::{ChannelBindings, Offers};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub struct Peer {
     pub bars_administrator: bool,
     /// Whether the connection can be read on the way, so that passwords must not be sent.
     pub exposed: bool,
+    /// Bindings to the TLS channel; `None` without TLS.
+    pub bindings: Option<Box<ChannelBindings>>,
+    /// SASL mechanisms that only some settings offer; `None` for none.
+    pub offers: Option<Arc<Offers>>,
 }
 
 impl Peer {

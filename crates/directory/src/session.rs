@@ -11,6 +11,7 @@ use crate::transactions::Transactions;
 use policy::{LimitSettings, Subject, SubjectLimits};
 use protocol::{LdapResult, Request, oid};
 use replica::failure;
+use sasl::ChannelBindings;
 use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -184,6 +185,11 @@ impl Session {
         self.peer.secure = true;
         self.peer.exposed = false;
         Rc::make_mut(&mut self.subject).secure = true;
+    }
+
+    /// Sets the bindings to the TLS channel, whose handshake is finished.
+    pub fn bind_channel(&mut self, bindings: ChannelBindings) {
+        self.peer.bindings = Some(Box::new(bindings));
     }
 
     /// Records the certificate that the client has shown in its TLS handshake.

@@ -23,6 +23,8 @@ use protocol::{
     DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
 };
 
+use sasl::ChannelBindings;
+
 use crate::bundle::Bundle;
 use crate::followers::Followers;
 use crate::settings::Origins;
@@ -303,6 +305,11 @@ impl Connection {
         if self.state == State::StartTls {
             self.state = State::Open;
         }
+    }
+
+    /// Sets the bindings to the TLS channel, whose handshake is finished.
+    pub fn bind_channel(&mut self, bindings: ChannelBindings) {
+        self.session.bind_channel(bindings);
     }
 
     /// Records the certificate that the client has shown in its TLS handshake.

@@ -90,10 +90,8 @@ impl Listener {
                 unix_uid: sockopt::socket_peercred(&socket)
                     .ok()
                     .map(|it| it.uid.as_raw()),
-                certificate: None,
                 local: true,
-                bars_administrator: false,
-                exposed: false,
+                ..Peer::default()
             },
             Listen::Tcp { .. } => {
                 let address = address.and_then(|it| SocketAddr::try_from(it).ok());
@@ -101,12 +99,8 @@ impl Listener {
                 let local = address.is_some_and(|it| is_local(it, &socket));
                 Peer {
                     address,
-                    secure: false,
-                    unix_uid: None,
-                    certificate: None,
                     local,
-                    bars_administrator: false,
-                    exposed: false,
+                    ..Peer::default()
                 }
             }
         };

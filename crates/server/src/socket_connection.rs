@@ -372,6 +372,9 @@ impl State {
             }
             Some(tls) => {
                 let received = tls.decrypt(bytes, &mut round.bytes);
+                if let Some(bindings) = tls.take_bindings() {
+                    self.machine.bind_channel(bindings);
+                }
                 if let Some(certificate) = tls.take_certificate() {
                     self.machine.identified(certificate);
                 }

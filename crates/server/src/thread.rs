@@ -273,7 +273,9 @@ impl Thread {
         };
         let id = self.connections.borrow_mut().next_id();
         let confidential = {
-            let rules = &self.shared.borrow().rules;
+            let shared = self.shared.borrow();
+            peer.offers.clone_from(&shared.offers);
+            let rules = &shared.rules;
             peer.local &= rules.trust_local || peer.address.is_none();
             let confidential = peer.secure || peer.local;
             peer.exposed = !confidential && !rules.allow_cleartext_binds;

@@ -17,10 +17,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use directory::ClientCertificate;
 use rustls::pki_types::CertificateDer;
-use rustls::{Error, ServerConnection};
+use rustls::{Error, ProtocolVersion, ServerConnection};
+use sasl::{ChannelBindings, channel};
 
 use crate::settings::{ClientCertificates, TlsSettings};
 use build::Made;
+use choice::Choice;
 
 /// Time of a file's last change in seconds and nanoseconds, and its length; `None` if it cannot be
 /// read.
@@ -96,12 +98,13 @@ impl Certificate {
         self: &Arc<Self>,
         asked: Option<ClientCertificates>,
     ) -> Result<Tls, rustls::Error> {
-        let config = self.current.load().config(asked)?;
-        let mut connection = ServerConnection::new(config)?;
+        let made = self.current.load();
+        let mut connection = ServerConnection::new(made.config(asked)?)?;
         // The connection limits the output: it stops executing requests.
         connection.set_buffer_limit(None);
         Ok(Tls {
             connection,
+            choice: Some(made.choice()),
             failed: false,
             of: Some(Arc::clone(self)),
             complaint: None,
@@ -136,6 +139,8 @@ fn stamps(settings: &TlsSettings) -> Vec<Stamp> {
 #[derive(Debug)]
 pub struct Tls {
     connection: ServerConnection,
+    /// The choice of a certificate, until the bindings to the channel were taken.
+    choice: Option<Arc<Choice>>,
     failed: bool,
     /// Whose session it is, until the client's certificate was asked for.
     of: Option<Arc<Certificate>>,
@@ -226,6 +231,26 @@ impl Tls {
     /// Queues a close_notify.
     pub fn close(&mut self) {
         self.connection.send_close_notify();
+    }
+
+    /// Takes the bindings to the channel, once, after the handshake.
+    pub fn take_bindings(&mut self) -> Option<ChannelBindings> {
+        if self.choice.is_none() || self.connection.is_handshaking() {
+            return None;
+        }
+        let choice = self.choice.take()?;
+        // Before TLS 1.3 the exporter is bound to the channel with an extension only that rustls
+        // does not tell of (RFC 9266 §4).
+        let is_safe = self.connection.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+        let exporter = is_safe.then(|| {
+            let octets = [0; channel::EXPORTER_OCTETS];
+            let label = channel::EXPORTER_LABEL;
+            self.connection.export_keying_material(octets, label, None)
+        });
+        Some(ChannelBindings {
+            exporter: exporter.and_then(Result::ok),
+            end_point: choice.end_point(self.connection.server_name()),
+        })
     }
 
     /// Whether the handshake is not finished.

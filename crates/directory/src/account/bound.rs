@@ -8,8 +8,8 @@
 
 use crate::account::passwords::stored_passwords;
 use crate::context::{Context, Place};
-use policy::Authentication;
 use policy::seats::{Doubts, Seat, Seats};
+use policy::{Lock, Subject};
 use protocol::MessageId;
 use state::account::Account;
 use state::stop::Stop;
@@ -27,6 +27,8 @@ pub(crate) const ENDED: &str = "the account of this connection was deleted, rena
 pub(crate) struct Bound {
     /// Id of the entry. Ids are never reused, so another entry of this name is recognised.
     entry: EntryId,
+    /// Id of the entry that the connection acts as; `None` if it acts as the account itself.
+    acting: Option<EntryId>,
     /// Hash of the stored passwords; `None` if the identity was proved otherwise.
     passwords: Option<u64>,
     /// Whether the password had expired when the connection authenticated (a grace bind).
@@ -43,10 +45,10 @@ impl Bound {
     /// The account of a context's subject, which has just authenticated. `None` if it has no entry,
     /// or the entry was deleted.
     pub fn of(context: &Context<'_>) -> Result<Option<Box<Bound>>, Stop> {
-        let Some(entry) = entry_of(context)? else {
+        let Some(entry) = entry_of(context, context.subject)? else {
             return Ok(None);
         };
-        let by_password = context.subject.authentication == Authentication::Simple;
+        let by_password = context.subject.authentication.is_by_password();
         let passwords = by_password.then(|| passwords_of(context, entry));
         Ok(Some(Bound::new(context, entry, passwords.transpose()?)))
     }
@@ -56,9 +58,23 @@ impl Bound {
         Bound::new(context, entry, Some(hash_of(stored.iter().copied())))
     }
 
+    /// The account with the entry that the context's subject acts as. If that one has no entry, the
+    /// account alone.
+    pub fn acting(
+        bound: Option<Box<Bound>>,
+        context: &Context<'_>,
+    ) -> Result<Option<Box<Bound>>, Stop> {
+        let acting = entry_of(context, context.subject)?;
+        Ok(bound.map(|mut bound| {
+            bound.acting = acting;
+            bound
+        }))
+    }
+
     fn new(context: &Context<'_>, entry: EntryId, passwords: Option<u64>) -> Box<Bound> {
         Box::new(Bound {
             entry,
+            acting: None,
             passwords,
             was_late: false,
             seat: None,
@@ -106,7 +122,8 @@ impl Bound {
 
     /// Whether commits up to `version` concerned other accounts only; notes it then.
     pub fn is_spared(&self, doubts: &Doubts, version: u64) -> bool {
-        let spared = !doubts.concern(self.entry.0, self.judged.get());
+        let concerns = |entry: EntryId| doubts.concern(entry.0, self.judged.get());
+        let spared = !concerns(self.entry) && !self.acting.is_some_and(concerns);
         if spared && self.own.is_empty() {
             self.judged.set(version.max(self.judged.get()));
         }
@@ -120,7 +137,13 @@ impl Bound {
         if !self.own.is_empty() {
             return Ok(true);
         }
-        if entry_of(context)? != Some(self.entry) {
+        let subject = context.subject;
+        if !is_usable(context, subject.real(), self.entry)? {
+            return Ok(false);
+        }
+        if let Some(acting) = self.acting
+            && !is_usable(context, subject, acting)?
+        {
             return Ok(false);
         }
         let account = context.account(self.entry)?;
@@ -162,12 +185,21 @@ impl Bound {
     }
 }
 
-/// The entry that holds the password of a context's subject; `None` if there is none.
-fn entry_of(context: &Context<'_>) -> Result<Option<EntryId>, Stop> {
-    let Some(name) = &context.subject.name else {
+/// Whether an entry is still that of a subject, and not locked by an administrator.
+fn is_usable(context: &Context<'_>, subject: &Subject, entry: EntryId) -> Result<bool, Stop> {
+    if entry_of(context, subject)? != Some(entry) {
+        return Ok(false);
+    }
+    let account = context.account(entry)?;
+    Ok(account.is_none_or(|it| it.state.locked != Some(Lock::ForGood)))
+}
+
+/// The entry that holds the password of a subject; `None` if there is none.
+fn entry_of(context: &Context<'_>, subject: &Subject) -> Result<Option<EntryId>, Stop> {
+    let Some(name) = &subject.name else {
         return Ok(None);
     };
-    if context.subject.is_administrator() {
+    if subject.is_administrator() {
         let kept = context.catalog.administrator.as_ref();
         return Ok(kept.filter(|it| it.name == *name).map(|it| it.entry));
     }

@@ -167,7 +167,7 @@ impl Worker {
         }
         match checked.purpose {
             CheckPurpose::Bind(check) => {
-                let (entry, asked) = (EntryId(checked.entry), check.asked);
+                let (entry, asked) = (EntryId(checked.entry), check.asked.clone());
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
@@ -180,7 +180,7 @@ impl Worker {
                         checked.matched,
                     )?;
                     let verdict = bind::checked(&context, &bind_state, entry, *check, matched)?;
-                    bind::end(call, session, id, verdict, asked, out)
+                    bind::end(call, session, id, verdict, &asked, out)
                 });
                 if let Err(stop) = ended {
                     let result = failure::result_of(stop);

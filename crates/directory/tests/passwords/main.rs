@@ -6,6 +6,7 @@
 mod kit;
 
 mod account_state;
+mod acting;
 mod bounds;
 mod exposed;
 mod late;

@@ -577,7 +577,7 @@ fn what_helps_fits_the_address() {
 
 mod farewell;
 mod proxied;
-mod tls;
+pub(crate) mod tls;
 
 use tls::certificate;
 

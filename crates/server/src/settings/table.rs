@@ -40,6 +40,7 @@ pub const TABLE: &[Section] = &[
     },
     DynamicEntries::SECTION,
     Passwords::SECTION,
+    Sasl::SECTION,
     Changes::SECTION,
     Database::SECTION,
     Cluster::SECTION,
@@ -79,6 +80,7 @@ section! {
     subject_limits: Vec<SubjectLimits>,
     dynamic_entries: DynamicEntries,
     passwords: Passwords,
+    sasl: Sasl,
     changes: Changes,
     database: Database,
     cluster: Cluster,
@@ -295,6 +297,13 @@ section! {
         /// ppolicy_use_lockout of slapd): to a bind with the right password, from an address where
         /// it was right lately. Other binds are told nothing, and not verified under a lock.
         tell_locked: bool = false, "`true` or `false`", Restart;
+    }
+}
+
+section! {
+    "sasl" Sasl {
+        /// Offer ANONYMOUS (RFC 4505), a login as nobody, on connections opened afterwards.
+        anonymous: bool = false, "`true` or `false`", AtOnce;
     }
 }
 

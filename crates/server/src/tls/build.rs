@@ -20,6 +20,7 @@ use crate::settings::{ClientCertificates, TlsClients, TlsFiles, TlsSettings};
 /// What was made of the files.
 #[derive(Debug)]
 pub(super) struct Made {
+    choice: Arc<Choice>,
     /// For handshakes that ask for no certificate.
     plain: Arc<ServerConfig>,
     /// `None` without authorities of clients.
@@ -36,6 +37,11 @@ struct Clients {
 }
 
 impl Made {
+    /// The choice of a certificate.
+    pub(super) fn choice(&self) -> Arc<Choice> {
+        Arc::clone(&self.choice)
+    }
+
     /// The configuration for a handshake.
     pub(super) fn config(
         &self,
@@ -120,9 +126,11 @@ pub(super) fn made(settings: &TlsSettings) -> Result<Made, String> {
             verifier: required,
         })
     });
+    let (plain, clients) = (config(None)?, clients.transpose()?);
     Ok(Made {
-        plain: config(None)?,
-        clients: clients.transpose()?,
+        choice,
+        plain,
+        clients,
     })
 }
 

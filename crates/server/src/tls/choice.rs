@@ -7,6 +7,7 @@ use policy::mapping::certificate::{CertificateNames, CertificateStatus};
 use rustls::pki_types::UnixTime;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use sasl::channel;
 
 /// All certificates of the server.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Choosable {
     /// Names of hosts, in lower case.
     names: Vec<String>,
     plain: Arc<CertifiedKey>,
+    /// Binding to the channel (RFC 5929 §4); `None` where it is not defined for the certificate.
+    end_point: Option<Arc<[u8]>>,
     stapled: Option<Stapled>,
 }
 
@@ -46,6 +49,7 @@ impl Choosable {
         let names = names.map_or_else(Vec::new, |it| it.dns);
         Choosable {
             names: names.iter().map(|it| it.to_ascii_lowercase()).collect(),
+            end_point: key.cert.first().and_then(|it| channel::end_point(it)),
             plain: Arc::new(key),
             stapled: None,
         }
@@ -104,6 +108,11 @@ impl Choice {
     /// A choice among a certificate for all names and others for their own.
     pub(super) fn new(main: Choosable, further: Vec<Choosable>) -> Choice {
         Choice { main, further }
+    }
+
+    /// The binding to the channel of the certificate for a name that a client asked for.
+    pub(super) fn end_point(&self, name: Option<&str>) -> Option<Arc<[u8]>> {
+        self.of(name).end_point.clone()
     }
 
     fn of(&self, name: Option<&str>) -> &Choosable {

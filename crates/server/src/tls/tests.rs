@@ -1,5 +1,7 @@
 //! Handshakes in memory: who is let in, with which certificate.
 
+mod bindings;
+
 use super::*;
 use crate::settings::{TlsClients, TlsFiles};
 use rcgen::{

@@ -3,7 +3,6 @@
 //! rules say which entry it is.
 
 use crate::context::Context;
-use crate::control::proxy;
 use crate::peer::Peer;
 use policy::Subject;
 use policy::mapping::{Kind, Outside};
@@ -45,27 +44,6 @@ pub(super) fn name_of(context: &Context<'_>, peer: &Peer) -> Result<Option<Name>
     };
     tracing::info!(parts = ?identity.parts, "EXTERNAL: the client's identity is nobody's: {why}");
     Ok(None)
-}
-
-/// Refuses an authorization identity other than the client's own (RFC 4513 §5.2.3.2).
-pub(super) fn refuse_other(
-    context: &Context<'_>,
-    own: &Name,
-    authorization: &[u8],
-) -> Result<(), Stop> {
-    let text = String::from_utf8_lossy(authorization);
-    if text.is_empty() {
-        return Ok(());
-    }
-    let schema = &context.catalog.schema;
-    let name = proxy::account_of(context, &text)?.and_then(|it| schema.resolve_name(&it).ok());
-    if name.as_ref() == Some(own) {
-        return Ok(());
-    }
-    Stop::refuse(
-        ResultCode::INVALID_CREDENTIALS,
-        format!("EXTERNAL: expected no authorization identity or your own, got \"{text}\""),
-    )
 }
 
 /// The user id of this process: the owner of its files in `/proc`.

@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A new certificate for localhost, in files.
-pub(super) fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
+pub(crate) fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let files = TlsFiles::of(folder.join("server.pem"), folder.join("server.key"));
     std::fs::write(&files.certificate, made.cert.pem()).unwrap();
