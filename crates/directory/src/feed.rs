@@ -6,6 +6,7 @@
 //! was called and has not looked yet is not called again.
 
 use crate::completion::{Completion, Finished, Mailbox, Mailboxes};
+use policy::rehash::{Rehashed, Renewals};
 use protocol::MessageId;
 use replica::Observer;
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ pub(crate) struct Feed {
     /// Version of the last commit that may have changed whether connections may go on.
     accounts: AtomicU64,
     mailboxes: Mailboxes,
+    renewals: Mutex<Renewals>,
 }
 
 /// Address and state of one follower.
@@ -80,6 +82,11 @@ impl Feed {
         self.accounts.load(Ordering::Acquire)
     }
 
+    /// Passwords that were stored in another form since the start.
+    pub fn renewals(&self) -> MutexGuard<'_, Renewals> {
+        self.renewals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Number of followers.
     pub fn followers(&self) -> u64 {
         self.following.load(Ordering::Relaxed) as u64
@@ -129,6 +136,11 @@ impl Observer for Feed {
 
     fn accounts_changed(&self, version: u64) {
         self.accounts.fetch_max(version, Ordering::SeqCst);
+    }
+
+    fn rehashed(&self, passwords: &[Rehashed]) {
+        let mut renewals = self.renewals();
+        passwords.iter().for_each(|it| renewals.note(*it));
     }
 
     fn release_snapshots(&self) {

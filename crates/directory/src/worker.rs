@@ -162,7 +162,10 @@ impl Worker {
     #[cold]
     fn judge(&mut self, session: &Session, bound: &Bound, version: u64) -> bool {
         self.reader.reset();
-        let holds = self.with_call(|call| bound.holds(&call.context(&session.subject), version));
+        let holds = self.with_call(|call| {
+            let feed = &call.shared.feed;
+            bound.holds(&call.context(&session.subject), feed, version)
+        });
         holds.unwrap_or_else(|stop| {
             // The failure is logged there.
             failure::result_of(stop);

@@ -12,6 +12,7 @@
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`rehash`]: passwords that are hashed anew after a bind;
 //! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
 
@@ -22,6 +23,7 @@ pub mod limits;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod rehash;
 pub mod secrets;
 pub mod shared;
 pub mod subject;
@@ -35,7 +37,8 @@ pub use limits::{
 };
 pub use network::Network;
 pub use password::{
-    Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
+    Cost, HashError, Hashing, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed,
+    verify,
 };
 pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
 pub use secrets::{Secrets, looks_secret};

@@ -14,6 +14,7 @@ mod decimal;
 mod digest;
 mod excess;
 pub(crate) mod fuzz;
+mod hashing;
 mod pbkdf2;
 mod scram;
 #[cfg(test)]
@@ -27,6 +28,8 @@ use subtle::ConstantTimeEq;
 use digest::Algorithm;
 pub use excess::{Excess, PASSWORD_OCTETS_MAX};
 use excess::{STORED_OCTETS_MAX, at_most};
+use hashing::Effort;
+pub use hashing::Hashing;
 pub use pbkdf2::Prf;
 pub use scram::ScramKeys;
 
@@ -113,10 +116,18 @@ const fn salted(algorithm: Algorithm) -> Form {
 /// Returns the cost of verifying `stored`.
 pub fn cost(stored: &[u8]) -> Cost {
     match split(stored) {
-        None => Cost::Fast,
-        Some((None | Some(Form::Cleartext | Form::Digest { .. } | Form::Foreign), _)) => Cost::Fast,
-        Some((Some(Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary), _)) => Cost::Slow,
-        Some((Some(Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_)), _)) => Cost::Slow,
+        None | Some((None, _)) => Cost::Fast,
+        Some((Some(form), _)) => form.cost(),
+    }
+}
+
+impl Form {
+    fn cost(self) -> Cost {
+        match self {
+            Form::Cleartext | Form::Digest { .. } | Form::Foreign => Cost::Fast,
+            Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary => Cost::Slow,
+            Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_) => Cost::Slow,
+        }
     }
 }
 
@@ -334,25 +345,21 @@ impl From<getrandom::Error> for HashError {
 /// # Errors
 /// No random numbers, or a password longer than [`PASSWORD_OCTETS_MAX`] or unsuitable for the
 /// scheme.
-pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
+pub fn hash(hashing: impl Into<Hashing>, given: &[u8]) -> Result<String, HashError> {
+    let Hashing { scheme, effort } = hashing.into();
     let (max, length) = (PASSWORD_OCTETS_MAX as u64, given.len() as u64);
     at_most("octets in a password", max, length).map_err(HashError::TooLong)?;
     let mut salt = [0; 16];
     getrandom::fill(&mut salt)?;
     let unsuitable = HashError::Unsuitable(scheme);
-    let stored = match scheme {
-        Scheme::Argon2id | Scheme::Argon2 => argon::hash(&salt, given).ok_or(unsuitable)?,
-        Scheme::Bcrypt => crypt::hash_bcrypt(salt, given).ok_or(unsuitable)?,
-        Scheme::Sha512Crypt => crypt::hash_sha512(&salt, given),
-        Scheme::Pbkdf2Sha256 => pbkdf2::hash(Prf::Sha256, 600_000, &salt, given),
-        Scheme::Pbkdf2Sha512 => pbkdf2::hash(Prf::Sha512, 210_000, &salt, given),
-        Scheme::ScramSha256 => scram(Prf::Sha256, &salt, given),
-        Scheme::ScramSha512 => scram(Prf::Sha512, &salt, given),
-        Scheme::Ssha => digest::hash(Algorithm::Sha1, &salt[..8], given),
-        Scheme::Ssha256 => digest::hash(Algorithm::Sha256, &salt, given),
-        Scheme::Ssha384 => digest::hash(Algorithm::Sha384, &salt, given),
-        Scheme::Ssha512 => digest::hash(Algorithm::Sha512, &salt, given),
-        Scheme::Cleartext => String::from_utf8(given.to_vec()).map_err(|_| unsuitable)?,
+    let stored = match (scheme, effort) {
+        (_, Effort::Argon2(effort)) => argon::hash(effort, &salt, given).ok_or(unsuitable)?,
+        (_, Effort::Rounds(rounds)) => in_rounds(scheme, rounds, salt, given).ok_or(unsuitable)?,
+        (Scheme::Ssha256, _) => digest::hash(Algorithm::Sha256, &salt, given),
+        (Scheme::Ssha384, _) => digest::hash(Algorithm::Sha384, &salt, given),
+        (Scheme::Ssha512, _) => digest::hash(Algorithm::Sha512, &salt, given),
+        (Scheme::Cleartext, _) => String::from_utf8(given.to_vec()).map_err(|_| unsuitable)?,
+        _ => digest::hash(Algorithm::Sha1, &salt[..8], given),
     };
     Ok(match scheme {
         // Without an extra module, slapd reads bcrypt only under {CRYPT}.
@@ -361,8 +368,18 @@ pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
     })
 }
 
-fn scram(prf: Prf, salt: &[u8], given: &[u8]) -> String {
-    ScramKeys::new(prf, scram::ITERATIONS, salt, given).print()
+/// The data of a stored value in a scheme that has a number of rounds; `None` if the scheme cannot
+/// hold the password.
+fn in_rounds(scheme: Scheme, rounds: u32, salt: [u8; 16], given: &[u8]) -> Option<String> {
+    let scram = |prf| ScramKeys::new(prf, rounds, &salt, given).print();
+    Some(match scheme {
+        Scheme::Bcrypt => return crypt::hash_bcrypt(rounds, salt, given),
+        Scheme::Sha512Crypt => return crypt::hash_sha512(rounds, &salt, given),
+        Scheme::ScramSha256 => scram(Prf::Sha256),
+        Scheme::ScramSha512 => scram(Prf::Sha512),
+        Scheme::Pbkdf2Sha512 => pbkdf2::hash(Prf::Sha512, rounds, &salt, given),
+        _ => pbkdf2::hash(Prf::Sha256, rounds, &salt, given),
+    })
 }
 
 impl Scheme {

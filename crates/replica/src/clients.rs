@@ -1,5 +1,6 @@
 //! The interface between a node's writer and its clients, which submit writes.
 
+use policy::rehash::Rehashed;
 use protocol::LdapResult;
 use state::execute::Done;
 use state::write::{Unit, Write};
@@ -77,6 +78,9 @@ pub trait Observer: Send + Sync {
     /// Commits up to this store version deleted, renamed or locked accounts or changed passwords.
     /// Called when readers can see these commits, before [`committed`](Self::committed).
     fn accounts_changed(&self, _version: u64) {}
+
+    /// Passwords are about to be stored in another form. Called before readers can see the commit.
+    fn rehashed(&self, _passwords: &[Rehashed]) {}
 
     /// Snapshots should be released, because the database file was replaced. Must not block.
     fn release_snapshots(&self) {}

@@ -7,6 +7,7 @@ use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::Record;
+use policy::rehash::Rehashed;
 use protocol::ResultCode;
 use schema::Schema;
 use store::{Batch, EntryId};
@@ -25,6 +26,8 @@ pub struct Applied {
     pub left_work: bool,
     /// Whether an entry was deleted or renamed, or a password, a lock or the configuration changed.
     pub accounts: bool,
+    /// Passwords that were stored in another form, which ends no connection.
+    pub rehashed: Vec<Rehashed>,
     /// Whether the configuration changed: an entry at or below `cn=config`.
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
@@ -65,6 +68,7 @@ pub fn apply(
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
+    let rehashed = std::mem::take(&mut noticed.rehashed);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
     let configuration = noticed.configuration;
     let accounts = noticed.accounts || configuration;
@@ -76,6 +80,7 @@ pub fn apply(
             ending,
             left_work,
             accounts,
+            rehashed,
             configuration,
             reclaimed,
         });
@@ -94,6 +99,7 @@ pub fn apply(
                 ending,
                 left_work,
                 accounts,
+                rehashed,
                 configuration,
                 reclaimed,
             })
@@ -116,6 +122,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         ending: Vec::new(),
         left_work: false,
         accounts: false,
+        rehashed: Vec::new(),
         configuration: false,
         reclaimed: 0,
     }

@@ -30,6 +30,7 @@ use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
 use crate::write::Record;
 use crate::write::{Change, Write};
+use policy::rehash::Rehashed;
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use std::collections::BTreeSet;
@@ -96,6 +97,8 @@ pub struct Noticed {
     pub configuration: bool,
     /// Whether an entry was deleted or renamed, or a password or lock was changed.
     pub accounts: bool,
+    /// Passwords that were stored in another form.
+    pub rehashed: Vec<Rehashed>,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
     /// Whether work was left to later writes: a subtree or links to remove, or groups to change.
@@ -126,6 +129,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 subentries: false,
                 configuration: false,
                 accounts: false,
+                rehashed: Vec::new(),
                 ending: Vec::new(),
                 left_work: false,
                 reclaimed: 0,

@@ -7,11 +7,13 @@
 
 use crate::account::passwords::stored_passwords;
 use crate::context::{Context, Place};
+use crate::feed::Feed;
 use policy::{Authentication, Lock};
 use protocol::MessageId;
+use smallvec::SmallVec;
+use state::passwords::{digest_of, sum_of};
 use state::stop::Stop;
 use std::cell::Cell;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use store::EntryId;
 
 /// Diagnostic message for a client whose account has changed.
@@ -24,7 +26,7 @@ pub(crate) struct Bound {
     /// Id of the entry. Ids are never reused, so another entry of this name is recognised.
     entry: EntryId,
     /// Hash of the stored passwords; `None` if the identity was proved otherwise.
-    passwords: Option<u64>,
+    passwords: Cell<Option<u64>>,
     /// Store version at which the account was last checked.
     judged: Cell<u64>,
     /// Message ids of this connection's own unfinished password changes.
@@ -51,7 +53,7 @@ impl Bound {
     fn new(context: &Context<'_>, entry: EntryId, passwords: Option<u64>) -> Box<Bound> {
         Box::new(Bound {
             entry,
-            passwords,
+            passwords: Cell::new(passwords),
             judged: Cell::new(context.version()),
             own: Vec::new(),
         })
@@ -66,7 +68,7 @@ impl Bound {
 
     /// Whether the account is unchanged. The context's snapshot must be taken after `version` was
     /// read.
-    pub fn holds(&self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
+    pub fn holds(&self, context: &Context<'_>, feed: &Feed, version: u64) -> Result<bool, Stop> {
         // This connection is changing the password: the account is checked when the change is done.
         if !self.own.is_empty() {
             return Ok(true);
@@ -78,10 +80,13 @@ impl Bound {
         if account.is_some_and(|it| it.state.locked == Some(Lock::ForGood)) {
             return Ok(false);
         }
-        if let Some(passwords) = self.passwords
-            && passwords_of(context, self.entry)? != passwords
-        {
-            return Ok(false);
+        if let Some(passwords) = self.passwords.get() {
+            let now = passwords_of(context, self.entry)?;
+            // The same password may have been stored in another form.
+            if now != passwords && !feed.renewals().leads(self.entry.0, passwords, now) {
+                return Ok(false);
+            }
+            self.passwords.set(Some(now));
         }
         self.judged.set(version.max(context.version()));
         Ok(true)
@@ -100,8 +105,8 @@ impl Bound {
 
     /// Stores the hash of the password that the connection has set.
     pub fn renew(&mut self, context: &Context<'_>) -> Result<(), Stop> {
-        if self.passwords.is_some() {
-            self.passwords = Some(passwords_of(context, self.entry)?);
+        if self.passwords.get().is_some() {
+            self.passwords.set(Some(passwords_of(context, self.entry)?));
         }
         Ok(())
     }
@@ -128,7 +133,5 @@ fn passwords_of(context: &Context<'_>, entry: EntryId) -> Result<u64, Stop> {
 }
 
 fn hash_of<'v>(stored: impl Iterator<Item = &'v [u8]>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    stored.for_each(|it| it.hash(&mut hasher));
-    hasher.finish()
+    sum_of(&stored.map(digest_of).collect::<SmallVec<[u64; 2]>>())
 }

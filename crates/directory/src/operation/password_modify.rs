@@ -2,10 +2,11 @@
 
 use crate::account::check::{CheckPurpose, PasswordChange};
 use crate::account::hashing::{PasswordJob, Work};
-use crate::account::{new_password, passwords};
+use crate::account::{new_password, passwords, rehash};
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::control::{Controls, Envelope, proxy};
+use crate::feed::Feed;
 use crate::flow::Flow;
 use crate::operation::transaction;
 use crate::reply::Reply;
@@ -188,6 +189,7 @@ fn check_old(
 /// may be deleted or renamed meanwhile.
 pub(crate) fn still_keeps(
     context: &Context<'_>,
+    feed: &Feed,
     entry: EntryId,
     name: &Name,
     stored: Option<Vec<u8>>,
@@ -197,7 +199,8 @@ pub(crate) fn still_keeps(
     };
     match context.find(name)? {
         Place::Found(now) if now == entry => {
-            Ok(passwords::stored_passwords(context, entry)?.contains(&&stored[..]))
+            let kept = passwords::stored_passwords(context, entry)?;
+            Ok(rehash::keeps(feed, entry, &stored, &kept))
         }
         _ => Ok(false),
     }

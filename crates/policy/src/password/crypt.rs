@@ -13,15 +13,42 @@ use super::excess::{Excess, at_most};
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Rounds of SHA-crypt at most: about a second of work. crypt(3) allows 999,999,999, half an hour
 /// of work; passlib makes 656,000.
-const SHA_ROUNDS_MAX: u64 = 1_000_000;
+pub(super) const SHA_ROUNDS_MAX: u64 = 1_000_000;
 /// Rounds times blocks of 64 octets of the password at most; each round digests these about twice.
 const SHA_WORK_MAX: u64 = 4_000_000;
 /// Cost of bcrypt at most; each step doubles the work: 2^14 rounds take a second and a half.
-const BCRYPT_COST_MAX: u64 = 14;
+pub(super) const BCRYPT_COST_MAX: u64 = 14;
 /// Blocks N * r of yescrypt at most, of 128 octets each: 256 MiB.
 const YESCRYPT_BLOCKS_MAX: u64 = 1 << 21;
 /// Lanes of yescrypt at most. Each is as much work as one, in a part of the memory.
 const YESCRYPT_LANES_MAX: u64 = 16;
+
+/// Cost of new values of bcrypt: 2^11 rounds take about 0.1 s.
+pub(super) const BCRYPT_COST: u32 = 11;
+/// Rounds of new values of SHA-crypt, the ones that are meant where a value names none.
+pub(super) const SHA_ROUNDS: u32 = sha_crypt::Params::RECOMMENDED_ROUNDS;
+
+/// The cost of a stored value in one of the forms that new values have.
+pub(super) enum Kept {
+    /// bcrypt with this binary logarithm of rounds.
+    Bcrypt(u32),
+    /// SHA-512-crypt with so many rounds.
+    Sha512(u32),
+}
+
+/// The cost of a stored value; `None` if it has a form that new values never have.
+pub(super) fn effort(stored: &[u8]) -> Option<Kept> {
+    let text = std::str::from_utf8(stored).ok()?;
+    let (id, rest) = text.strip_prefix('$')?.split_once('$')?;
+    match id {
+        "6" => Some(Kept::Sha512(match rest.strip_prefix("rounds=") {
+            Some(rest) => decimal(rest.split('$').next()?.as_bytes())?,
+            None => SHA_ROUNDS,
+        })),
+        "2a" | "2b" | "2y" => Some(Kept::Bcrypt(decimal(rest.get(..2)?.as_bytes())?)),
+        _ => None,
+    }
+}
 
 /// Refuses a value whose verification would take too much time or memory. Damaged values take none.
 pub fn check(stored: &[u8]) -> Result<(), Excess> {
@@ -147,14 +174,20 @@ fn sha512(salt: &str, given: &[u8], params: sha_crypt::Params) -> String {
     hash
 }
 
-/// Returns `$6$salt$hash` with the usual 5,000 rounds.
-pub fn hash_sha512(salt: &[u8], given: &[u8]) -> String {
+/// Returns `$6$salt$hash`, with the number of rounds unless it is the usual one.
+pub fn hash_sha512(rounds: u32, salt: &[u8], given: &[u8]) -> Option<String> {
+    if !is_bounded(rounds, given.len()) {
+        return None;
+    }
     let mut text = String::new();
     for byte in salt {
         text.push(char::from(ALPHABET[usize::from(byte & 0x3F)]));
     }
-    let hash = sha512(&text, given, sha_crypt::Params::RECOMMENDED);
-    format!("$6${text}${hash}")
+    let hash = sha512(&text, given, sha_crypt::Params::new(rounds).ok()?);
+    Some(match rounds {
+        SHA_ROUNDS => format!("$6${text}${hash}"),
+        _ => format!("$6$rounds={rounds}${text}${hash}"),
+    })
 }
 
 /// Appends three octets as `count` characters, the last octet's low bits first.
@@ -177,13 +210,12 @@ fn verify_bcrypt(text: &str, given: &[u8]) -> bool {
 }
 
 /// Returns `$2b$cost$…`.
-pub fn hash_bcrypt(salt: [u8; 16], given: &[u8]) -> Option<String> {
-    // 2^11 rounds take about 0.1 s. bcrypt ignores octets beyond 72, so longer passwords are
-    // refused.
+pub fn hash_bcrypt(cost: u32, salt: [u8; 16], given: &[u8]) -> Option<String> {
+    // bcrypt ignores octets beyond 72, so longer passwords are refused.
     if given.contains(&0) || given.len() > 71 {
         return None;
     }
-    let parts = bcrypt::hash_with_salt(given, 11, salt).ok()?;
+    let parts = bcrypt::hash_with_salt(given, cost, salt).ok()?;
     Some(parts.format_for_version(bcrypt::Version::TwoB))
 }
 

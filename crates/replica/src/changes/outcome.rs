@@ -141,6 +141,7 @@ mod tests {
             ending: Vec::new(),
             left_work: false,
             accounts: false,
+            rehashed: Vec::new(),
             configuration: false,
             reclaimed: 0,
         };

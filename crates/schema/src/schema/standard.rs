@@ -132,6 +132,13 @@ pub(super) const STANDARD_FILES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The file of the definitions that format level 3 begins. A directory at a lower level does not
+/// have them: in its cluster there may be programs that do not know them.
+pub(super) const LEVEL_3: (&str, &str) = (
+    "level_3.schema",
+    include_str!("../../definitions/level_3.schema"),
+);
+
 impl Schema {
     /// Returns the standard schema shipped with Pando, with an empty dictionary. Built once per
     /// process.
@@ -140,18 +147,31 @@ impl Schema {
         STANDARD.get_or_init(Schema::build_standard).clone()
     }
 
-    /// Builds the schema from the standard files.
+    /// Returns the standard schema of a directory at this format level, with an empty dictionary.
+    pub fn standard_at(level: u32) -> Schema {
+        static BEFORE_3: OnceLock<Schema> = OnceLock::new();
+        match level {
+            0..3 => BEFORE_3.get_or_init(|| build(STANDARD_FILES)).clone(),
+            3.. => Schema::standard(),
+        }
+    }
+
+    /// Builds the schema from all standard files.
     pub(super) fn build_standard() -> Schema {
-        let mut all = Vec::with_capacity(2048);
-        for (file, text) in STANDARD_FILES {
-            match read_schema_file(text) {
-                Ok(definitions) => all.extend(definitions),
-                Err(error) => panic!("embedded schema file {file}: {error}"),
-            }
+        build(&[STANDARD_FILES, &[LEVEL_3]].concat())
+    }
+}
+
+fn build(files: &[(&str, &str)]) -> Schema {
+    let mut all = Vec::with_capacity(2048);
+    for (file, text) in files {
+        match read_schema_file(text) {
+            Ok(definitions) => all.extend(definitions),
+            Err(error) => panic!("embedded schema file {file}: {error}"),
         }
-        match Schema::empty().extended(&all) {
-            Ok(schema) => schema,
-            Err(error) => panic!("embedded schema: {error}"),
-        }
+    }
+    match Schema::empty().extended(&all) {
+        Ok(schema) => schema,
+        Err(error) => panic!("embedded schema: {error}"),
     }
 }

@@ -249,6 +249,14 @@ section! {
         /// Whether a bind to a locked account is told so by the password policy control, whatever
         /// its password is (ppolicy_use_lockout of slapd). That helps users, and whoever guesses.
         tell_locked: bool = false, "`true` or `false`", Restart;
+
+        /// Whether a password that is stored with another scheme than `scheme`, or at less cost, is
+        /// hashed anew after a bind. pwdRehashOnBind of a password policy comes before this.
+        rehash_on_bind: bool = false, "`true` or `false`", Restart;
+
+        /// Whether passwords hashed by traditional crypt(3), with DES, are right. It looks at eight
+        /// characters only, and every such hash can be broken.
+        allow_des: bool = false, "`true` or `false`", Restart;
     }
 }
 

@@ -157,7 +157,7 @@ fn end(
         trial: exchange.trial,
         proof: last.proof.to_vec(),
     };
-    let mut verdict = bind::checked(context, bind_state, id, check, matched)?;
+    let mut verdict = bind::checked(context, bind_state, id, check, matched, None)?;
     if verdict.subject.is_some() {
         let signature = exchange.keys.signature(signed.as_bytes());
         verdict.server_credentials = Some(format!("v={}", text(&signature)).into_bytes());
