@@ -11,6 +11,7 @@ mod argon;
 mod base64;
 mod crypt;
 mod decimal;
+mod des;
 mod digest;
 mod excess;
 pub(crate) mod fuzz;
@@ -51,6 +52,10 @@ enum Form {
         salted: bool,
     },
     Crypt,
+    /// Base64 of digest and salt, where the digest is that of MD5-crypt with this magic.
+    Md5Crypt(&'static str),
+    Nt,
+    NsMtaMd5,
     Pbkdf2(Prf),
     Pbkdf2Binary,
     Pkcs5s2,
@@ -87,11 +92,14 @@ const SCHEMES: &[(&str, Form)] = &[
     ("PKCS5S2", Form::Pkcs5s2),
     ("SASL", Form::Foreign),
     ("K5KEY", Form::Foreign),
-    ("NS-MTA-MD5", Form::Foreign),
+    ("NS-MTA-MD5", Form::NsMtaMd5),
+    ("NT", Form::Nt),
+    ("APR1", Form::Md5Crypt("$apr1$")),
+    ("BSDMD5", Form::Md5Crypt("$1$")),
     ("SCRAM-SHA-1", Form::Scram(Prf::Sha1)),
     ("SCRAM-SHA-256", Form::Scram(Prf::Sha256)),
     ("SCRAM-SHA-512", Form::Scram(Prf::Sha512)),
-    ("GOST_YESCRYPT", Form::Foreign),
+    ("GOST_YESCRYPT", Form::Crypt),
     ("TOTP1", Form::Foreign),
     ("TOTP256", Form::Foreign),
     ("TOTP512", Form::Foreign),
@@ -125,7 +133,8 @@ impl Form {
     fn cost(self) -> Cost {
         match self {
             Form::Cleartext | Form::Digest { .. } | Form::Foreign => Cost::Fast,
-            Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary => Cost::Slow,
+            Form::Nt | Form::NsMtaMd5 => Cost::Fast,
+            Form::Md5Crypt(_) | Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary => Cost::Slow,
             Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_) => Cost::Slow,
         }
     }
@@ -160,6 +169,7 @@ fn check_parts(value: &[u8], parts: Option<(Option<Form>, &[u8])>) -> Result<(),
         Form::Argon2 => argon::check(rest),
         Form::Scram(prf) => ScramKeys::check(prf, rest),
         Form::Cleartext | Form::Digest { .. } | Form::Pkcs5s2 | Form::Foreign => Ok(()),
+        Form::Md5Crypt(_) | Form::Nt | Form::NsMtaMd5 => Ok(()),
     }
 }
 
@@ -178,6 +188,9 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
         Some(Form::Cleartext) => rest.ct_eq(given).into(),
         Some(Form::Digest { algorithm, salted }) => digest::verify(algorithm, salted, rest, given),
         Some(Form::Crypt) => crypt::verify(rest, given),
+        Some(Form::Md5Crypt(magic)) => crypt::verify_md5_binary(magic, rest, given),
+        Some(Form::Nt) => digest::verify_nt(rest, given),
+        Some(Form::NsMtaMd5) => digest::verify_ns_mta_md5(rest, given),
         Some(Form::Pbkdf2(prf)) => pbkdf2::verify(prf, rest, given),
         Some(Form::Pbkdf2Binary) => pbkdf2::verify_binary(rest, given),
         Some(Form::Pkcs5s2) => pbkdf2::verify_pkcs5s2(rest, given),
@@ -205,6 +218,11 @@ pub fn is_hashed(value: &[u8]) -> bool {
         None | Some((None | Some(Form::Cleartext), _)) => false,
         Some((Some(_), rest)) => !rest.is_empty(),
     }
+}
+
+/// Returns whether a stored value is a hash of traditional crypt(3), which anybody can break.
+pub fn is_des(stored: &[u8]) -> bool {
+    matches!(split(stored), Some((Some(Form::Crypt), rest)) if des::has_form(rest))
 }
 
 /// Splits a value into the scheme's form and the data; `None` when `stored` names no scheme.

@@ -348,7 +348,11 @@ pub(super) fn try_values<'v>(
         false => Tried::Wrong,
     };
     let mut slow = Vec::new();
-    for value in stored {
+    let allow_des = bind_state.passwords.allow_des;
+    for value in stored
+        .iter()
+        .filter(|it| allow_des || !password::is_des(it))
+    {
         match password::cost(value) {
             Cost::Fast if password::verify(value, given) => return Tried::Right(value),
             Cost::Fast => {}

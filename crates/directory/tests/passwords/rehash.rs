@@ -239,3 +239,28 @@ fn checks_of_the_former_value_stay_right() {
         ResultCode::INVALID_CREDENTIALS
     );
 }
+
+#[test]
+fn des_is_right_only_where_the_settings_allow_it() {
+    for allow_des in [false, true] {
+        let options = Options {
+            passwords: PasswordSettings {
+                scheme: Scheme::Ssha512,
+                allow_des,
+                ..PasswordSettings::default()
+            },
+            ..options()
+        };
+        let mut admin = Client::admin().reopen_with(&options);
+        success(&admin.bind(ADMIN, PASSWORD));
+        add_ada(&mut admin, "{CRYPT}./17m29LFAflg");
+        let bound = admin.another().bind(ADA, "secret").code == ResultCode::SUCCESS;
+        assert_eq!(bound, allow_des);
+        let compared = admin.compare(ADA, "userPassword", "secret").result.code;
+        assert_eq!(compared == ResultCode::COMPARE_TRUE, allow_des);
+        let changed = change(&mut admin, Some("secret"), Some("newer"), &[])
+            .result
+            .code;
+        assert_eq!(changed == ResultCode::SUCCESS, allow_des);
+    }
+}
