@@ -338,8 +338,10 @@ impl<'a> Controls<'a> {
             relaxed: self.relaxed,
             tree: self.tree_delete,
             counts_passwords: false,
+            rehashes: false,
             seen: first_wins.then(|| context.position()).transpose()?,
             former: None,
+            hashing: None,
         };
         Ok(options.if_any())
     }

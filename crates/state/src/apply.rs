@@ -8,6 +8,7 @@ use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::Record;
+use policy::rehash::Rehashed;
 use protocol::ResultCode;
 use schema::Schema;
 use store::{Batch, EntryId};
@@ -26,6 +27,8 @@ pub struct Applied {
     pub left_work: bool,
     /// Accounts whose connections are to be judged again.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form, which ends no connection.
+    pub rehashed: Vec<Rehashed>,
     /// Whether the configuration changed: an entry at or below `cn=config`.
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
@@ -69,6 +72,7 @@ pub fn apply(
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
+    let rehashed = std::mem::take(&mut noticed.rehashed);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
     let configuration = noticed.configuration;
     let mut concerned = std::mem::take(&mut noticed.concerned);
@@ -81,6 +85,7 @@ pub fn apply(
             ending,
             left_work,
             concerned,
+            rehashed,
             configuration,
             reclaimed,
         });
@@ -99,6 +104,7 @@ pub fn apply(
                 ending,
                 left_work,
                 concerned,
+                rehashed,
                 configuration,
                 reclaimed,
             })
@@ -121,6 +127,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         ending: Vec::new(),
         left_work: false,
         concerned: Concerned::default(),
+        rehashed: Vec::new(),
         configuration: false,
         reclaimed: 0,
     }

@@ -31,6 +31,7 @@ use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
 use crate::write::{Change, Record, Unit, Write};
+use policy::rehash::Rehashed;
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use std::collections::BTreeSet;
@@ -97,6 +98,8 @@ pub struct Noticed {
     pub configuration: bool,
     /// Accounts that were deleted or renamed, or whose password, lock or policy changed.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form.
+    pub rehashed: Vec<Rehashed>,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
     /// Whether work was left to later writes: a subtree or links to remove, or groups to change.
@@ -127,6 +130,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 subentries: false,
                 configuration: false,
                 concerned: Concerned::default(),
+                rehashed: Vec::new(),
                 ending: Vec::new(),
                 left_work: false,
                 reclaimed: 0,

@@ -7,7 +7,8 @@
 //!   compare their states compare these too.
 //! - 3: the state of accounts is hidden from others by the built-in access rules, `cn=config` may
 //!   set conditions on every request (`pandoRequire`), and rules below `cn=identities,cn=config`
-//!   map identities of other systems to entries.
+//!   map identities of other systems to entries; a write can store a password in another form,
+//!   without the effects of a new password, and subtrees have password policies.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a
@@ -34,6 +35,10 @@ pub fn begins(type_name: &str) -> u32 {
     let later = LATER_TYPES.iter().find(|it| it.0 == type_name);
     later.map_or(LOWEST, |it| it.1)
 }
+/// Level from which on passwords are hashed anew after binds.
+pub const REHASHES: u32 = 3;
+/// Level from which on subtrees have password policies.
+pub(crate) const POLICES_SUBTREES: u32 = 3;
 
 /// The highest level of the program that tests want this one to be.
 #[cfg(debug_assertions)]

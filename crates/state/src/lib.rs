@@ -21,6 +21,7 @@ pub mod effective_rights;
 pub mod entry_end;
 pub mod equality;
 pub mod execute;
+pub mod former;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod grant;

@@ -171,15 +171,10 @@ impl Worker {
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
-                    let subject = &check.subject;
-                    let matched = bind::still_keeps(
-                        &context,
-                        &session.peer,
-                        entry,
-                        subject,
-                        checked.matched,
-                    )?;
-                    let verdict = bind::checked(&context, &bind_state, entry, *check, matched)?;
+                    let (subject, stored) = (&check.subject, checked.matched.as_deref());
+                    let matched = bind::still_keeps(&context, &bind_state, entry, subject, stored)?;
+                    let verdict =
+                        bind::checked(&context, &bind_state, entry, *check, matched, stored)?;
                     bind::end(call, session, id, verdict, &asked, out)
                 });
                 if let Err(stop) = ended {
@@ -213,7 +208,10 @@ impl Worker {
                 let matched = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let name = change.write.name();
-                    password_modify::still_keeps(&context, entry, name, checked.matched)
+                    {
+                        let feed = &call.shared.feed;
+                        password_modify::still_keeps(&context, feed, entry, name, checked.matched)
+                    }
                 });
                 return self.old_password_checked(session, id, *change, matched, out);
             }
