@@ -48,7 +48,7 @@ pub mod right;
 pub mod rules;
 pub mod sets;
 mod sight;
-mod steps;
+pub mod steps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -212,8 +212,17 @@ impl RuleSet {
     }
 
     /// Returns whether rules tell values of an attribute apart.
-    pub fn tells_values(&self, object: Object) -> bool {
+    pub(super) fn tells_values(&self, object: Object) -> bool {
         self.inner.told_apart.contains(object)
+    }
+
+    /// Returns whether decisions about an attribute may depend on its value: rules tell its values
+    /// apart, or a value may be the subject's own name.
+    pub fn heeds_values(&self, object: Object) -> bool {
+        let Object::Attribute(type_id) = object else {
+            return false;
+        };
+        has_names(&self.inner.schema, type_id) || self.tells_values(object)
     }
 
     /// Number of the clauses in all rules.

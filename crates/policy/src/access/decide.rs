@@ -122,6 +122,14 @@ impl SubjectRules {
         self.bound.answered.are_those_of(facts)
     }
 
+    /// Returns whether the same was judged: every decision of the two is equal.
+    pub fn is_equal(&self, other: &SubjectRules) -> bool {
+        let (own, other_bound) = (&self.bound, &other.bound);
+        self.set.is_copy_of(&other.set)
+            && own.asker == other_bound.asker
+            && own.conditions == other_bound.conditions
+    }
+
     /// Number of the questions that [`SubjectRules::still_hold`] asks.
     pub fn questions(&self) -> usize {
         self.bound.answered.len()

@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use schema::Truth;
@@ -53,6 +53,8 @@ pub struct Outlook {
     discloses: Answer,
     seen: RefCell<Steps>,
     decided: RefCell<Vec<Decided>>,
+    /// Places that the decisions take at most.
+    places: Cell<usize>,
 }
 
 /// Decisions about one kind of question.
@@ -85,6 +87,7 @@ impl Region {
             region: self,
             seen: RefCell::default(),
             decided: RefCell::default(),
+            places: Cell::new(0),
         }
     }
 }
@@ -142,6 +145,7 @@ impl Outlook {
             Some(at) => &mut all[at],
             None => {
                 let (rulings, steps) = (Vec::new(), Steps::default());
+                self.places.set(self.places.get() + 8);
                 all.push(Decided {
                     object,
                     right,
@@ -153,26 +157,20 @@ impl Outlook {
         };
         let known = decided.rulings.iter().position(|it| *it == ruling);
         let number = known.unwrap_or_else(|| {
+            self.places.set(self.places.get() + 2);
             decided.rulings.push(ruling);
             decided.rulings.len() - 1
         });
         if let Ok(number) = u32::try_from(number) {
+            self.places.set(self.places.get() + walked.trail.len() + 1);
             decided.steps.learn(&walked.trail, number);
         }
         ruling
     }
 
-    /// Places that the kept walks take in memory.
+    /// Places that the kept decisions take in memory.
     pub fn places(&self) -> usize {
-        let decided = self.decided.borrow();
-        let decided: usize = decided.iter().map(|it| it.steps.len()).sum();
-        self.seen.borrow().len() + decided
-    }
-
-    /// Forgets the decisions about an entry of which a fact could not be read.
-    pub fn forget(&self) {
-        self.seen.take();
-        self.decided.take();
+        self.places.get()
     }
 
     /// Rules judged on an entry, to answer single questions.

@@ -52,6 +52,16 @@ fn way(truth: Truth) -> usize {
 }
 
 impl Trail {
+    /// Number of the facts.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn push(&mut self, fact: Fact, truth: Truth) {
         self.0.push((fact, truth));
     }
@@ -117,7 +127,8 @@ impl Steps {
     }
 
     /// Number of its places.
-    pub(super) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.places.len()
     }
 }
