@@ -51,7 +51,7 @@ pub(crate) fn begin(
     begun: Option<Box<Exchange>>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     let asked = BindControls {
         identity: controls.authorization_identity,
         policy: controls.password_policy,

@@ -106,6 +106,8 @@ pub(super) struct OfEntry<'f> {
     /// Where ids of entries are remembered by name, if no two entries may have the same name.
     ids: Option<&'f Ruled>,
     cut: Cell<bool>,
+    /// Whether a fact was asked for that a change of the entry may turn.
+    has_read: Cell<bool>,
 }
 
 impl<'f> OfEntry<'f> {
@@ -121,6 +123,7 @@ impl<'f> OfEntry<'f> {
             place: Some(place),
             ids,
             cut: Cell::new(false),
+            has_read: Cell::new(false),
         }
     }
 
@@ -137,6 +140,7 @@ impl<'f> OfEntry<'f> {
             place,
             ids,
             cut: Cell::new(false),
+            has_read: Cell::new(false),
         }
     }
 
@@ -149,6 +153,11 @@ impl<'f> OfEntry<'f> {
             .ok()?;
         let spelled = std::str::from_utf8(&spelled).ok()?;
         view.catalog.schema.resolve_name(spelled).ok()
+    }
+
+    /// Whether a fact was asked for that follows from the values of the entry.
+    pub fn has_read(&self) -> bool {
+        self.has_read.get()
     }
 
     /// Whether a fact could not be read, so that decisions made from the facts are void.
@@ -191,6 +200,7 @@ impl EntryFacts for OfEntry<'_> {
         let Some(Place { id, row }) = self.place else {
             return Truth::Undefined;
         };
+        self.has_read.set(true);
         self.read(StoredEntry::evaluate(
             self.view,
             id,
@@ -204,6 +214,7 @@ impl EntryFacts for OfEntry<'_> {
         let Some(place) = self.place else {
             return Truth::Undefined;
         };
+        self.has_read.set(true);
         self.read(names(self.view, place, attribute, subject))
     }
 

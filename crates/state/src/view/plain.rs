@@ -13,7 +13,7 @@ use crate::time;
 use policy::Subject;
 use protocol::ResultCode;
 use schema::{Filter, Name, NumberSet};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use store::{EntryId, Lookup, Snapshot, TreeWalk};
 
@@ -34,6 +34,8 @@ pub struct PlainView<'a> {
     pub(super) has_rules: bool,
     /// The rules for the subject, once a question was asked.
     pub(super) ruled: OnceCell<Rc<Ruled>>,
+    /// Whether rules decided about a change by what the entry holds.
+    pub(super) decided_by_entry: Cell<bool>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
     lenders: OnceCell<Vec<Lender>>,
     /// Time, memory, and the work of the current slice.
@@ -94,6 +96,7 @@ impl<'a> PlainView<'a> {
             sees_config: true,
             has_rules: false,
             ruled: OnceCell::new(),
+            decided_by_entry: Cell::new(false),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -183,7 +186,7 @@ impl<'a> PlainView<'a> {
 
     /// The place as far as the rules disclose it: an entry that they do not is missing, below the
     /// nearest superior that they disclose.
-    #[cold]
+    #[inline(never)]
     fn disclosed(&self, place: Place) -> Result<Place, Stop> {
         let (mut at, found) = match place {
             Place::Found(id) => (id, true),

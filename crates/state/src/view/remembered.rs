@@ -276,21 +276,16 @@ impl Ruled {
         ruling
     }
 
-    /// The decision about a right to a thing of an entry in the present version, by which its value
-    /// is not heeded; made by `decide` if it is not remembered.
-    pub fn decided(
-        &self,
-        id: EntryId,
-        (object, right): (Object, Right),
-        decide: impl FnOnce() -> Ruling,
-    ) -> Ruling {
+    /// The decision about a right to a thing of an entry in the present version, if it is
+    /// remembered. Values are not told apart.
+    pub fn decided(&self, id: EntryId, object: Object, right: Right) -> Option<Ruling> {
         let is_same = |it: &&Decided| it.id == id && it.object == object && it.right == right;
-        let known = self.at_moment.borrow();
-        if let Some(known) = known.decided.iter().find(is_same) {
-            return known.ruling;
-        }
-        drop(known);
-        let ruling = decide();
+        let at = self.at_moment.borrow();
+        at.decided.iter().find(is_same).map(|it| it.ruling)
+    }
+
+    /// Remembers a decision about a right to a thing of an entry for the present version.
+    pub fn remember_decision(&self, id: EntryId, object: Object, right: Right, ruling: Ruling) {
         let decided = &mut self.at_moment.borrow_mut().decided;
         decided.truncate(DECIDED - 1);
         let kept = Decided {
@@ -300,7 +295,6 @@ impl Ruled {
             ruling,
         };
         decided.insert(0, kept);
-        ruling
     }
 
     /// Forgets all decisions, as one followed from something that could not be read.

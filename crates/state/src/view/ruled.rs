@@ -303,9 +303,22 @@ impl PlainView<'_> {
         let decide = || (ruled.rules).decide(&facts, Question { object, value }, right);
         let ruling = match (outlook, kept) {
             (Some(outlook), _) => ruled.decide_by(&outlook, &facts, object, right),
-            (None, Some(place)) => ruled.decided(place.id, (object, right), decide),
+            (None, Some(Place { id, .. })) => match ruled.decided(id, object, right) {
+                Some(known) => known,
+                None => {
+                    let ruling = decide();
+                    // What reads the entry has to be known each time.
+                    if !facts.has_read() {
+                        ruled.remember_decision(id, object, right, ruling);
+                    }
+                    ruling
+                }
+            },
             (None, None) => decide(),
         };
+        if facts.has_read() {
+            self.decided_by_entry.set(true);
+        }
         if !facts.is_cut() {
             let alone = || {
                 let facts = OfEntry::named(self, name, place, None);
@@ -318,6 +331,12 @@ impl PlainView<'_> {
         // What cannot be read gives no right, and nothing that follows from it is kept.
         ruled.forget();
         Ok(Some(refused))
+    }
+
+    /// Whether rules decided about a change by what the entry holds, so that the decision is good
+    /// only while the entry stays as it is.
+    pub fn decided_by_entry(&self) -> bool {
+        self.decided_by_entry.get()
     }
 
     /// Whether the value of a claim may turn its decision.
