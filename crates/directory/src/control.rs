@@ -67,6 +67,8 @@ pub(crate) const SUPPORTED: &[&str] = &[
 pub(crate) struct Envelope<'r> {
     pub id: MessageId,
     pub controls: &'r Controls<'r>,
+    /// The whole message.
+    pub encoded: &'r [u8],
 }
 
 /// The decoded controls of one request.

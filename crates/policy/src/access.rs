@@ -24,7 +24,8 @@
 //!   program;
 //! - [`compile`]: rules under a schema; [`objects`]: what rights are rights to; [`facts`]: what
 //!   decisions need to know;
-//! - [`decide`]: single decisions; [`region`]: those of a whole search; [`explain`]: why;
+//! - [`decide`]: single decisions; [`region`]: those of a whole search; [`outlook`]: those of the
+//!   entries of a region, found again by what the rules asked about each; [`explain`]: why;
 //! - [`analysis`]: what is suspicious in a set; [`import`]: rules of other servers.
 
 mod accounts;
@@ -41,6 +42,7 @@ pub mod import;
 #[cfg(test)]
 mod model;
 pub mod objects;
+pub mod outlook;
 pub mod parse;
 pub(crate) mod pattern;
 pub mod print;
@@ -49,6 +51,7 @@ pub mod right;
 pub mod rules;
 pub mod sets;
 mod sight;
+pub mod steps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

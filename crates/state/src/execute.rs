@@ -42,6 +42,7 @@ pub use groups::META_TOURS;
 pub use holder::other_match;
 pub use numbers::{GivenNumber, counter_key, exhausted};
 pub use options::name_afterwards;
+pub use overtaken::is_overtaken;
 pub use unique::held;
 pub use unit::{Broken, Done, Outcome};
 

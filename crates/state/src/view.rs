@@ -42,6 +42,7 @@ mod pace;
 mod paced;
 mod plain;
 mod plans;
+mod remembered;
 mod ruled;
 mod served;
 mod sights;
@@ -57,7 +58,10 @@ pub use met::{Meeting, Met, MetEntries};
 pub use pace::SLICE_US;
 pub use paced::whole_bytes_max;
 pub use plain::{Place, PlainView, WalkLimits};
+pub use remembered::JudgedSubjects;
 pub use ruled::Claim;
+#[cfg(debug_assertions)]
+pub use ruled::compare_kept_rules;
 pub use served::{Permit, Room, Served};
 pub use tested::Tested;
 pub use walks::Walks;

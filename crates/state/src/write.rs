@@ -54,8 +54,9 @@ pub struct WriteOptions {
     /// Whether the change gives a stored password another form, and has none of the effects of a
     /// new password.
     pub rehashes: bool,
-    /// Position of the state in which the client's node took the write, if the first of two
-    /// competing writes wins at this name; `None` if both are executed.
+    /// Position of the state in which the client's node took the write, if the write is executed
+    /// only while the entry is as it was then: the first of two competing writes wins at this name,
+    /// or access was decided by what the entry has. `None` if it is executed in any case.
     pub seen: Option<u64>,
     /// Former passwords, with which a new one is compared before it is hashed. Not logged, because
     /// execution does not need them.

@@ -52,7 +52,7 @@ pub(crate) fn begin(
     begun: Option<Box<Exchange>>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     let asked = Asked {
         identity: controls.authorization_identity,
         policy: controls.password_policy,

@@ -49,7 +49,7 @@ pub(crate) fn begin(
     envelope: &Envelope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     let search_call = &SearchCall {
         call,
         session,

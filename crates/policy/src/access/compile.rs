@@ -4,6 +4,7 @@
 //! attributes the rules are compiled again.
 
 mod about;
+mod alike;
 mod effect;
 mod subject;
 
@@ -39,6 +40,10 @@ pub(super) struct Inner {
     pub(super) rules: Vec<CompiledRule>,
     /// All objects there are.
     pub(super) objects: ObjectSet,
+    /// The attributes of which rules tell values apart.
+    told_apart: ObjectSet,
+    /// Whether a condition depends on the time.
+    pub(super) tells_time: bool,
     /// The uses that rules are about.
     uses: Vec<Use>,
 }
@@ -50,6 +55,8 @@ pub(super) struct CompiledRule {
     pub(super) filter: Option<Filter>,
     pub(super) about: Cover,
     pub(super) clauses: Vec<CompiledClause>,
+    /// Number of the first rule with the same target and filter.
+    pub(super) alike: usize,
     /// The rule as it was given.
     pub(super) source: Rule,
 }
@@ -67,6 +74,11 @@ pub(super) struct CompiledClause {
     pub(super) subject: Condition,
     pub(super) effects: Vec<Effect>,
     pub(super) then: Then,
+    /// Number of the first rule, and in it of the first clause, with the same condition: one about
+    /// the stars of a target only if the targets are the same.
+    pub(super) alike: (usize, usize),
+    /// Whether the condition depends on the stars of the target.
+    pub(super) has_captures: bool,
 }
 
 /// Rights that a clause gives or takes.
@@ -158,7 +170,8 @@ impl RuleSet {
                 message,
             })
         });
-        let rules: Vec<CompiledRule> = compiled.collect::<Result<_, CompileError>>()?;
+        let mut rules: Vec<CompiledRule> = compiled.collect::<Result<_, CompileError>>()?;
+        alike::number(&mut rules);
         let is_about = |one: &Use| {
             let mut covers = rules.iter().map(|it| it.about.objects().perhaps);
             covers.any(|it| it.contains(Object::Use(*one)))
@@ -166,6 +179,8 @@ impl RuleSet {
         let inner = Inner {
             schema: schema.clone(),
             uses: Use::ALL.into_iter().filter(is_about).collect(),
+            told_apart: alike::told_apart(&rules),
+            tells_time: alike::tells_time(&rules),
             rules,
             objects: about::all_objects(schema),
         };
@@ -184,6 +199,35 @@ impl RuleSet {
     /// The number given by [`RuleSet::with_generation`]; 0 if none was.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Returns whether this is the same set, compiled by the same call: a copy of it.
+    pub fn is_copy_of(&self, other: &RuleSet) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Returns whether a condition depends on the time.
+    pub fn tells_time(&self) -> bool {
+        self.inner.tells_time
+    }
+
+    /// Returns whether rules tell values of an attribute apart.
+    pub(super) fn tells_values(&self, object: Object) -> bool {
+        self.inner.told_apart.contains(object)
+    }
+
+    /// Returns whether decisions about an attribute may depend on its value: rules tell its values
+    /// apart, or a value may be the subject's own name.
+    pub fn heeds_values(&self, object: Object) -> bool {
+        let Object::Attribute(type_id) = object else {
+            return false;
+        };
+        has_names(&self.inner.schema, type_id) || self.tells_values(object)
+    }
+
+    /// Number of the clauses in all rules.
+    pub fn clause_count(&self) -> usize {
+        self.inner.rules.iter().map(|it| it.clauses.len()).sum()
     }
 
     /// Returns whether a rule is about this use. No rule gives another one.
@@ -281,6 +325,7 @@ impl Compiler<'_> {
             filter,
             about,
             clauses,
+            alike: 0,
             source: rule.clone(),
         })
     }
@@ -317,11 +362,14 @@ impl Compiler<'_> {
             };
             Ok(Effect { rights, on })
         });
+        let subject = self.subject(&clause.subject, stars)?;
         Ok(CompiledClause {
             denies: clause.denies,
-            subject: self.subject(&clause.subject, stars)?,
+            has_captures: subject.has_captures(),
+            subject,
             effects: effects.collect::<Result<_, String>>()?,
             then: clause.then,
+            alike: (0, 0),
         })
     }
 

@@ -3,8 +3,8 @@
 
 use super::lenders::{self, Lender};
 use super::pace::Pace;
+use super::remembered::Ruled;
 use super::served::{Permit, Served};
-use super::sights::Ruled;
 use crate::catalog::Catalog;
 use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::progress::Progress;
@@ -13,7 +13,8 @@ use crate::time;
 use policy::Subject;
 use protocol::ResultCode;
 use schema::{Filter, Name, NumberSet};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 use store::{EntryId, Lookup, Snapshot, TreeWalk};
 
 /// The empty set of hidden attributes: the administrator sees all.
@@ -32,7 +33,9 @@ pub struct PlainView<'a> {
     /// Whether the subject is judged by rules of the directory instead of the built-in ones.
     pub(super) has_rules: bool,
     /// The rules for the subject, once a question was asked.
-    pub(super) ruled: OnceCell<Box<Ruled>>,
+    pub(super) ruled: OnceCell<Rc<Ruled>>,
+    /// Whether rules decided about a change by what the entry holds.
+    pub(super) decided_by_entry: Cell<bool>,
     /// The subject's own entry, once it was asked for.
     own: OnceCell<Option<EntryId>>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
@@ -96,6 +99,7 @@ impl<'a> PlainView<'a> {
             has_rules: false,
             ruled: OnceCell::new(),
             own: OnceCell::new(),
+            decided_by_entry: Cell::new(false),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -196,7 +200,7 @@ impl<'a> PlainView<'a> {
 
     /// The place as far as the rules disclose it: an entry that they do not is missing, below the
     /// nearest superior that they disclose.
-    #[cold]
+    #[inline(never)]
     fn disclosed(&self, place: Place) -> Result<Place, Stop> {
         let (mut at, found) = match place {
             Place::Found(id) => (id, true),
@@ -207,10 +211,17 @@ impl<'a> PlainView<'a> {
         };
         let mut is_first = true;
         while at != EntryId::ROOT {
-            let Some(row) = self.snapshot.entry(at)? else {
-                break;
+            let (discloses, superior) = match self.recent_sight(at) {
+                Some(sight) if sight.discloses => (true, EntryId::ROOT),
+                _ => {
+                    let Some(row) = self.snapshot.entry(at)? else {
+                        break;
+                    };
+                    let discloses = self.sight(at, &row)?.is_some_and(|it| it.discloses);
+                    (discloses, row.parent())
+                }
             };
-            if self.sight(at, &row)?.is_some_and(|it| it.discloses) {
+            if discloses {
                 return Ok(match found && is_first {
                     true => Place::Found(at),
                     false => Place::Missing {
@@ -219,7 +230,7 @@ impl<'a> PlainView<'a> {
                     },
                 });
             }
-            (at, is_first) = (row.parent(), false);
+            (at, is_first) = (superior, false);
         }
         Ok(Place::Missing {
             matched: None,
