@@ -11,11 +11,11 @@
 //! | `cn=…,cn=access,cn=config` | one access rule each |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
-mod access;
 mod settings;
 
 pub use settings::resolve_rules;
 
+use crate::access_rules;
 use crate::account::Policing;
 use crate::bounds::Bounds;
 use crate::catalog::{
@@ -42,8 +42,6 @@ use store::{
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
 pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
-/// The container of access rules.
-pub const ACCESS_NAME: &str = "cn=access,cn=config";
 /// The entry that holds the settings that the nodes of a cluster share.
 pub const SETTINGS_NAME: &str = "cn=settings,cn=config";
 /// The entry that holds the administrator's name and password.
@@ -87,6 +85,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let secrets = load_secrets(snapshot, &schema, &config)?;
     let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
     let shared = settings::load(snapshot, &schema)?;
+    let placed_rules = access_rules::read(snapshot, &schema)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
@@ -99,7 +98,8 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         superior_referrals: superior_referrals(texts("pandoSuperiorReferral")?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access_rules: access::load(snapshot, &schema, access.secrets())?,
+        access_rules: access_rules::compile(&schema, access.secrets(), placed_rules, level)?,
+        rule_container: access_rules::container(&schema),
         access,
         requires_authentication: requires_authentication(&texts("pandoRequireAuthentication")?),
         shares_settings: shared.is_some(),

@@ -6,6 +6,8 @@
 //! - operations read entries through a [`view::View`], which returns them narrowed to one subject;
 //!   its snapshot is private.
 
+pub mod access_question;
+pub mod access_rules;
 pub mod account;
 pub mod advice;
 pub mod apply;
@@ -15,6 +17,7 @@ pub mod catalog;
 pub mod claims;
 pub mod class_check;
 pub mod config;
+pub mod delegation;
 pub mod effective_rights;
 pub mod entry_end;
 pub mod equality;
@@ -33,6 +36,7 @@ pub mod matched_values;
 pub mod meta;
 pub mod origin;
 pub mod passwords;
+pub mod permit;
 pub mod progress;
 pub mod projection;
 pub mod read_entry;

@@ -1,15 +1,16 @@
 //! Access rules of the directory, judged for the subject of a view.
 //!
 //! The rules replace the built-in ones for every entry but those of the configuration and the
-//! monitor, which stay the administrator's. Questions about an entry are answered from the entry as
-//! stored, whatever the subject may see of it.
+//! monitor, which stay the administrator's; `rule_entries` has the exception. Questions about an
+//! entry are answered from the entry as stored, whatever the subject may see of it.
 
 use super::facts::{OfEntry, OfSubject, Place};
 use super::plain::PlainView;
 use super::sights::{Ruled, Sight};
 use crate::stop::Stop;
 use policy::Subject;
-use policy::access::decide::{Question, Ruling};
+use policy::access::compile::RuleSet;
+use policy::access::decide::{Question, Ruling, SubjectRules};
 use policy::access::hours::WeekMinute;
 use policy::access::objects::{Object, ObjectSet};
 use policy::access::right::Right;
@@ -57,17 +58,20 @@ impl PlainView<'_> {
             return None;
         }
         let set = self.catalog.access_rules.as_ref()?;
-        let ruled = self.ruled.get_or_init(|| {
-            let minute = match self.now_us() {
-                0 => None,
-                now_us => i64::try_from(now_us / 1_000_000).ok().map(WeekMinute::at),
-            };
-            let facts = OfSubject::new(self);
-            Box::new(Ruled::new(
-                set.of_subject(self.subject.asker(minute), &facts),
-            ))
-        });
+        let ruled = self
+            .ruled
+            .get_or_init(|| Box::new(Ruled::new(self.judged_under(set))));
         Some(ruled)
+    }
+
+    /// A set of rules, judged for the subject.
+    pub(super) fn judged_under(&self, set: &RuleSet) -> SubjectRules {
+        let minute = match self.now_us() {
+            0 => None,
+            now_us => i64::try_from(now_us / 1_000_000).ok().map(WeekMinute::at),
+        };
+        let facts = OfSubject::new(self);
+        set.of_subject(self.subject.asker(minute), &facts)
     }
 
     /// The subject's rights to see an entry; `None` if the built-in rules hold.
@@ -90,8 +94,15 @@ impl PlainView<'_> {
         let name = name.and_then(|it| self.catalog.schema.resolve_name(it).ok());
         let (mut read, mut search) = (ObjectSet::default(), ObjectSet::default());
         let mut discloses = false;
-        // An entry of the configuration, or whose name means nothing, is the administrator's.
-        if let Some(name) = name.filter(|it| !it.is_within(&self.catalog.config)) {
+        // An entry whose name means nothing is the administrator's.
+        if let Some(name) = name
+            .as_ref()
+            .filter(|it| it.is_within(&self.catalog.config))
+        {
+            let of_config = self.config_sight(&ruled.rules, name, Some((id, row)));
+            discloses = of_config.discloses;
+            (read, search) = (of_config.shown.clone(), of_config.shown);
+        } else if let Some(name) = name {
             let facts = OfEntry::new(self, &name, Some(Place { id, row }));
             read = ruled.rules.objects_of(&facts, Right::Read);
             search = ruled.rules.objects_of(&facts, Right::Search);
@@ -123,7 +134,7 @@ impl PlainView<'_> {
             allowed: false,
             place: None,
         };
-        if name.is_within(&self.catalog.config) || name.is_within(&self.catalog.monitor) {
+        if name.is_within(&self.catalog.monitor) {
             return Ok(Some(refused));
         }
         let question = Question {
@@ -134,6 +145,12 @@ impl PlainView<'_> {
             Lookup::Found(id) => self.snapshot.entry(id)?.map(|row| (id, row)),
             Lookup::Missing { .. } => None,
         };
+        if name.is_within(&self.catalog.config) {
+            let place = row.as_ref().map(|(id, row)| (*id, row));
+            let (right, object) = (claim.right, claim.object);
+            let allowed = self.sees_of_config(&ruled.rules, name, place, right, object);
+            return Ok(Some(Ruling { allowed, ..refused }));
+        }
         let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
         let facts = OfEntry::new(self, name, place);
         let ruling = ruled.rules.decide(&facts, question, claim.right);
