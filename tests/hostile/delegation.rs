@@ -4,7 +4,11 @@
 use crate::access_rules::{ADA, served_with, user};
 use kit::client::{Entry, Modification, Outcome};
 use kit::{Client, Pando};
-use protocol::{ResultCode, Scope};
+use protocol::extended::EndTransactionRequest;
+use protocol::{
+    Change, ChangeOperation, ModifyRequest, OwnedAttribute, OwnedControl, Request, ResultCode,
+    Scope, oid,
+};
 
 const PEOPLE: &str = "ou=People,dc=example,dc=com";
 const GROUPS: &str = "ou=Groups,dc=example,dc=com";
@@ -283,4 +287,88 @@ fn what_was_handed_over_is_handed_on_and_nobody_is_locked_out() {
     denied(&grace.delete(&format!("cn=all,{CONTAINER}")), "");
     ada.delete(&format!("cn=all,{CONTAINER}")).expect_success();
     drop(pando);
+}
+
+/// Sends an update as a part of a transaction, and returns whether it was taken.
+fn queue(client: &mut Client, request: &Request<'_>, transaction: &[u8]) -> ResultCode {
+    let control = OwnedControl {
+        oid: oid::TRANSACTION_SPECIFICATION.into(),
+        critical: true,
+        value: Some(transaction.to_vec()),
+    };
+    client.call(request, &[control]).outcome.code
+}
+
+#[test]
+fn a_change_that_was_decided_about_another_rule_is_not_made() {
+    let (pando, mut ada, mut grace) = served();
+    ada.add(&phones()).expect_success();
+    let name = phones().name;
+    let started = ada.extended(oid::START_TRANSACTION, None);
+    let transaction = started.value.expect("an identifier");
+    let text = phones().texts("pandoAccessText")[0].replace("let users", "let self");
+    let attribute = OwnedAttribute::new("pandoAccessText", [&text]);
+    let request = Request::Modify(ModifyRequest {
+        object: &name,
+        changes: vec![Change {
+            operation: ChangeOperation::Replace,
+            attribute: attribute.as_partial(),
+        }],
+    });
+    assert_eq!(queue(&mut ada, &request, &transaction), ResultCode::SUCCESS);
+    // Meanwhile the entry becomes a rule of the administrator.
+    let mut admin = pando.admin();
+    admin.delete(&name).expect_success();
+    let own =
+        format!("rule phones\non subtree \"{PEOPLE}\"\nfor telephoneNumber\nlet anyone none\n");
+    admin.add(&whole_rule("phones", &own, 0)).expect_success();
+    let mut end = Vec::new();
+    EndTransactionRequest {
+        commit: true,
+        identifier: &transaction,
+    }
+    .encode(&mut end);
+    let ended = ada.extended(oid::END_TRANSACTION, Some(&end));
+    assert_eq!(ended.code, ResultCode::ASSERTION_FAILED, "{ended}");
+    let change = [Modification::replace("telephoneNumber", &["+1"])];
+    denied(&grace.modify(GRACE, &change), "phones");
+}
+
+#[test]
+fn nodes_of_an_earlier_level_have_no_areas() {
+    let mut pando = Pando::init_knowing(2);
+    pando.serve();
+    let mut admin = pando.admin();
+    let container: &[(&str, &[&str])] = &[("objectClass", &["pandoConfig"]), ("cn", &["access"])];
+    admin.add(&Entry::of(CONTAINER, container)).expect_success();
+    let early = admin.add(&phones());
+    refused(&early, ResultCode::CONSTRAINT_VIOLATION, "format level 3");
+}
+
+#[test]
+fn rights_under_a_condition_are_not_given_on_without_it() {
+    let rules = [
+        RULES[0].to_owned(),
+        format!(
+            "rule people\non subtree \"{PEOPLE}\"\nlet entry \"{ADA}\" from 127.0.0.1 write, administer \
+             then continue\nlet entry \"{ADA}\" read, add-value mail then next rule\n\
+             let anyone none then next rule"
+        ),
+    ];
+    let pando = served_with(&[&rules[0], &rules[1]]);
+    let mut ada = user(&pando, ADA);
+    let of = |attribute: &str, right: &str| {
+        let text = format!("on subtree \"{PEOPLE}\"\nfor {attribute}\nlet users {right}");
+        rule(&format!("{attribute}-{right}"), PEOPLE, &text)
+    };
+    ada.add(&of("cn", "read")).expect_success();
+    ada.add(&of("mail", "add-value")).expect_success();
+    denied(&ada.add(&of("mail", "write")), "wherever you are");
+    denied(&ada.add(&of("cn", "add-value")), "wherever you are");
+    // Without the address there is no area either.
+    let change = [Modification::replace("description", &["x"])];
+    let mut elsewhere = Client::connect_from([127, 0, 0, 2], pando.address());
+    elsewhere.bind(ADA, "ada").expect_success();
+    let name = of("cn", "read").name;
+    denied(&elsewhere.modify(&name, &change), "");
 }

@@ -151,11 +151,11 @@ fn require_allowed(
 ) -> Result<(), Stop> {
     let catalog = view.catalog;
     let secrets = catalog.access.secrets();
-    let Some(own) = view.own_rules() else {
+    let (Some(own), Some(lasting)) = (view.own_rules(), view.lasting_rules()) else {
         return refuse("no access rules are in force");
     };
     if let Some(rule) = now
-        && let Err(why) = own.require_writable(secrets, rule)
+        && let Err(why) = own.require_writable(&lasting, secrets, rule)
     {
         return refuse(&format!("access rule {}: {why}", rule.name));
     }

@@ -15,9 +15,11 @@ use crate::access::compile::{
 };
 use crate::access::condition::Condition;
 use crate::access::decide::SubjectRules;
+use crate::access::facts::{Asker, Identity, Origin};
 use crate::access::objects::{Answer, Bits, Object, ObjectSet};
 use crate::access::right::Right;
 use crate::access::rules::{Reach, Rule};
+use crate::access::words::Ways;
 use crate::secrets::Secrets;
 
 /// Octets of the text of a rule within an area at most.
@@ -42,12 +44,19 @@ impl SubjectRules {
         self.administers(&area).then_some(area)
     }
 
-    /// Checks that the subject may write a rule, and returns the rule's area. `secrets` are the
-    /// secret attribute types of the schema of these rules.
+    /// Checks that the subject may write a rule, and returns the rule's area. `lasting` are the
+    /// rules for the subject wherever it is, by whichever way it came and at any time: what it has
+    /// under such a condition only, it cannot give on without it. `secrets` are the secret
+    /// attribute types of the schema of these rules.
     ///
     /// # Errors
     /// What of the rule goes beyond the subject's own rights.
-    pub fn require_writable(&self, secrets: &Secrets, rule: &Rule) -> Result<Name, String> {
+    pub fn require_writable(
+        &self,
+        lasting: &SubjectRules,
+        secrets: &Secrets,
+        rule: &Rule,
+    ) -> Result<Name, String> {
         let schema = &self.inner().schema;
         let alone = RuleSet::compile(schema, secrets, std::slice::from_ref(rule));
         let alone = alone.map_err(|error| error.to_string())?;
@@ -63,7 +72,7 @@ impl SubjectRules {
             });
         };
         let author = Author {
-            rules: self,
+            rules: lasting,
             schema,
             secrets,
         };
@@ -75,6 +84,19 @@ impl SubjectRules {
             author.require_known(&clause.subject, compiled, &area)?;
         }
         Ok(area)
+    }
+}
+
+impl Asker {
+    /// Returns the same identity, of which it is not known where it is, how it came, and when.
+    pub fn anyhow(self) -> Asker {
+        Asker {
+            real: Identity::Unknown,
+            origin: Origin::Unknown,
+            ways: Ways::UNKNOWN,
+            minute: None,
+            ..self
+        }
     }
 }
 
@@ -106,8 +128,8 @@ impl Author<'_> {
             let lacking = given.without(&region.held(right).always);
             if let Some(lacking) = self.name_of_one(&lacking) {
                 return Err(format!(
-                    "expected rights that you have yourself to all entries of the target, got \
-                     {right} of {lacking}"
+                    "expected rights that you have yourself to all entries of the target, wherever \
+                     you are, got {right} of {lacking}"
                 ));
             }
         }

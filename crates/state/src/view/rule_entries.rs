@@ -2,6 +2,7 @@
 //! rules within an area about which the subject may write rules. Every other entry of the
 //! configuration is the administrator's.
 
+use super::facts::OfSubject;
 use super::plain::PlainView;
 use crate::access_rules::{self, PlacedRule};
 use crate::stop::Stop;
@@ -131,6 +132,14 @@ impl PlainView<'_> {
     /// The rules for the subject; `None` where the built-in ones hold.
     pub(crate) fn own_rules(&self) -> Option<&SubjectRules> {
         self.ruled().map(|it| &it.rules)
+    }
+
+    /// The rules for the subject wherever it is, by whichever way it came and at any time; `None`
+    /// where the built-in ones hold.
+    pub(crate) fn lasting_rules(&self) -> Option<SubjectRules> {
+        let set = self.catalog.access_rules.as_ref()?;
+        let asker = self.subject.asker(None).anyhow();
+        Some(set.of_subject(asker, &OfSubject::new(self)))
     }
 
     /// The subject under another set of rules.

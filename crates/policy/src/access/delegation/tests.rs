@@ -55,7 +55,7 @@ fn rules_of(who: &str) -> (Secrets, SubjectRules) {
 fn written(text: &str) -> Result<Name, String> {
     let (secrets, bob) = rules_of("uid=bob,ou=People,dc=example");
     let rule = &parse(text).map_err(|error| error.to_string())?.rules[0];
-    bob.require_writable(&secrets, rule)
+    bob.require_writable(&bob, &secrets, rule)
 }
 
 const HEAD: &str = "rule x\nwithin \"ou=People,dc=example\"\n";
