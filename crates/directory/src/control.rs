@@ -21,6 +21,7 @@ use state::write::WriteOptions;
 
 /// The controls this server supports, as the root DSE lists them.
 pub(crate) const SUPPORTED: &[&str] = &[
+    oid::ACCESS_EXPLANATION,
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::ASSURED_REPLICATION_REQUEST,

@@ -12,13 +12,13 @@
 //! | `cn=…,cn=identities,cn=config` | one rule each that maps identities to entries |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
-mod access;
 mod identities;
 mod settings;
 
 pub use identities::IDENTITIES_NAME;
 pub use settings::resolve_rules;
 
+use crate::access_rules;
 use crate::account::{PolicedSubtree, Policing};
 use crate::bounds::Bounds;
 use crate::catalog::{
@@ -46,8 +46,6 @@ use store::{
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
 pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
-/// The container of access rules.
-pub const ACCESS_NAME: &str = "cn=access,cn=config";
 /// The entry that holds the settings that the nodes of a cluster share.
 pub const SETTINGS_NAME: &str = "cn=settings,cn=config";
 /// The entry that holds the administrator's name and password.
@@ -95,6 +93,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     }
     let identities = children(snapshot, &well_known(&schema, IDENTITIES_NAME))?;
     let shared = settings::load(snapshot, &schema)?;
+    let placed_rules = access_rules::read(snapshot, &schema)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
@@ -108,7 +107,8 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         superior_referrals: superior_referrals(texts("pandoSuperiorReferral")?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access_rules: access::load(snapshot, &schema, access.secrets())?,
+        access_rules: access_rules::compile(&schema, access.secrets(), placed_rules, level)?,
+        rule_container: access_rules::container(&schema),
         access,
         requirements: requirements(
             &texts("pandoRequire")?,

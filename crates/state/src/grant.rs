@@ -1,8 +1,9 @@
 //! Permission to change one entry: every write carries one, so no write is made without a decision.
 //!
-//! Invariant: [`Grant::decide`], which asks the access rules, is a client's only way to a grant,
-//! and a grant applies to one entry. The other two constructors are for the server's own writes,
-//! and for writes read from the log, which were decided before.
+//! Invariant: [`Grant::decide`] and [`Grant::of_claims`], which ask the access rules, are a
+//! client's only ways to a grant, but for entries of access rules: `delegation` decides about
+//! these. A grant applies to one entry. The other constructors are for the server's own writes, and
+//! for writes read from the log, which were decided before.
 
 use crate::stop::Stop;
 use crate::view::{Claim, View};
@@ -60,6 +61,12 @@ impl Grant {
         view.require_claims(&name, claims)?;
         let by = view.subject.dn.clone();
         Ok(Grant { by, name })
+    }
+
+    /// Returns the permission to write an access rule, which `delegation` has decided.
+    pub(crate) fn of_handed_over(view: &View<'_>, name: Name) -> Grant {
+        let by = view.subject.dn.clone();
+        Grant { by, name }
     }
 
     /// Returns the permission for a write of the server itself, in the name `by`.

@@ -15,7 +15,7 @@ use protocol::{Request, ResultKind};
 use state::rules::ready;
 use state::stop::Stop;
 use state::write::Write;
-use state::{assertion, read_entry, values};
+use state::{assertion, delegation, read_entry, values};
 use std::sync::Arc;
 
 /// Submits an update, or keeps it for the end of its transaction.
@@ -65,6 +65,7 @@ pub(crate) fn resolve(
         Request::ModifyDn(it) => modify_dn::resolve(context, it, controls)?,
         _ => return Ok(None),
     };
+    delegation::guard(context, &mut write)?;
     values::refuse_new_options(context, &write)?;
     values::refuse_later_types(context, &write)?;
     ready::require_indexes(context.catalog, &write)?;

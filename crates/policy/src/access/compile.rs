@@ -7,6 +7,7 @@ mod about;
 mod alike;
 mod effect;
 mod subject;
+mod within;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::access::words::Use;
 use crate::secrets::Secrets;
 
 pub(super) use about::{Asked, Cover, OwnName, has_names};
+pub(super) use effect::{TO_CHILDREN, TO_ENTRIES};
 
 /// Rules with every name resolved. Cloning copies a pointer.
 #[derive(Debug, Clone)]
@@ -51,6 +53,8 @@ pub(super) struct Inner {
 /// A rule with every name resolved.
 #[derive(Debug)]
 pub(super) struct CompiledRule {
+    /// The entry at and below which all targets lie; `None` if they may lie anywhere.
+    pub(super) within: Option<Name>,
     pub(super) targets: Vec<CompiledTarget>,
     pub(super) filter: Option<Filter>,
     pub(super) about: Cover,
@@ -92,6 +96,8 @@ pub(super) struct Effect {
 /// A part of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RulePart {
+    /// The line `within`.
+    Within,
     /// The line `on`.
     On,
     /// The line `for`.
@@ -117,6 +123,7 @@ impl CompileError {
     /// Returns the error with its place in the text from which the rules were read.
     pub fn in_text(&self, text: &RuleText) -> RuleError {
         let place = |it: &RulePlaces| match self.part {
+            RulePart::Within => Some(it.within),
             RulePart::On => Some(it.on),
             RulePart::For => Some(it.about),
             RulePart::Clause(number) => it.clauses.get(number).copied(),
@@ -133,6 +140,7 @@ impl fmt::Display for CompileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "access rule {}, ", self.name)?;
         match self.part {
+            RulePart::Within => write!(out, "within: ")?,
             RulePart::On => write!(out, "on: ")?,
             RulePart::For => write!(out, "for: ")?,
             RulePart::Clause(number) => write!(out, "clause {}: ", number + 1)?,
@@ -156,13 +164,17 @@ impl RuleSet {
         rules: &[Rule],
     ) -> Result<RuleSet, CompileError> {
         let compiler = Compiler { schema, secrets };
-        let mut clauses = 0;
+        let (mut clauses, mut places) = (0, within::Places::default());
         let compiled = rules.iter().enumerate().map(|(number, rule)| {
             clauses += rule.clauses.len();
             let compiled = match within_limits(number, clauses) {
                 Ok(()) => compiler.rule(rule),
                 Err(message) => Err(in_part(RulePart::On)(message)),
             };
+            let compiled = compiled.and_then(|it| match places.follows(it.within.as_ref()) {
+                Ok(()) => Ok(it),
+                Err(message) => Err(in_part(RulePart::Within)(message)),
+            });
             compiled.map_err(|Wrong { part, message }| CompileError {
                 rule: number,
                 name: rule.name.clone(),
@@ -302,6 +314,7 @@ impl Compiler<'_> {
         let targets = rule.targets.iter().map(|it| self.target(it));
         let targets = targets.collect::<Result<Vec<CompiledTarget>, String>>();
         let targets = targets.map_err(in_part(RulePart::On))?;
+        let within = self.within(rule, &targets)?;
         let filter = rule.filter.as_deref();
         let filter = filter.map(|it| self::filter(self.schema, it));
         let filter = filter.transpose().map_err(in_part(RulePart::On))?;
@@ -321,6 +334,7 @@ impl Compiler<'_> {
         });
         let clauses = clauses.collect::<Result<Vec<CompiledClause>, Wrong>>()?;
         Ok(CompiledRule {
+            within,
             targets,
             filter,
             about,

@@ -89,20 +89,23 @@ impl PlainView<'_> {
 
     /// The decision of the directory's rules about several claims to one entry: all, or none.
     fn decide_claims(&self, name: &Name, claims: &[Claim<'_>]) -> Decision {
-        let mut rule = "none".to_owned();
+        let (mut rule, mut clause) = ("none".to_owned(), None);
         for claim in claims {
             // What cannot be read gives no right.
             let Ok(Some(ruling)) = self.ruling(name, claim) else {
                 return Decision::denied("unreadable".into());
             };
             rule = self.rule_of(&ruling);
+            clause = ruling.place.and_then(|it| it.clause).map(|it| it + 1);
             if !ruling.allowed {
-                return Decision::denied(rule.into());
+                let denied = Decision::denied(rule.into());
+                return Decision { clause, ..denied };
             }
         }
         Decision {
             allowed: !claims.is_empty(),
             rule: rule.into(),
+            clause,
         }
     }
 
@@ -185,10 +188,7 @@ impl PlainView<'_> {
             "" => "an anonymous client",
             dn => dn,
         };
-        let text = format!(
-            "{who} has no {access} to {what} (rule \"{}\")",
-            decision.rule
-        );
+        let text = format!("{who} has no {access} to {what} {}", decision.place());
         Stop::refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text)
     }
 

@@ -172,11 +172,23 @@ impl<'a> PlainView<'a> {
     /// Looks a name up. An entry that the subject may not know of is reported as missing.
     #[inline]
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
-        let place = self.find_any(name)?;
         match self.has_rules {
-            false => Ok(place),
-            true => self.disclosed(place),
+            false => self.find_any(name),
+            true => self.find_disclosed(name),
         }
+    }
+
+    #[cold]
+    fn find_disclosed(&self, name: &Name) -> Result<Place, Stop> {
+        let place = match self.find_rule(name)? {
+            Some(Lookup::Found(id)) => Place::Found(id),
+            Some(Lookup::Missing { matched, depth }) => Place::Missing {
+                matched: Some(matched),
+                depth,
+            },
+            None => self.find_any(name)?,
+        };
+        self.disclosed(place)
     }
 
     /// Looks up a name that somebody authenticates with, or is authenticated as: that entry need

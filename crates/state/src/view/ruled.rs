@@ -1,8 +1,8 @@
 //! Access rules of the directory, judged for the subject of a view.
 //!
 //! The rules replace the built-in ones for every entry but those of the configuration and the
-//! monitor, which stay the administrator's. Questions about an entry are answered from the entry as
-//! stored, whatever the subject may see of it.
+//! monitor, which stay the administrator's; `rule_entries` has the exception. Questions about an
+//! entry are answered from the entry as stored, whatever the subject may see of it.
 
 use super::facts::{OfEntry, OfSubject, Place};
 use super::plain::PlainView;
@@ -12,7 +12,7 @@ use super::sights::Sight;
 use crate::stop::Stop;
 use policy::Subject;
 use policy::access::compile::RuleSet;
-use policy::access::decide::{Question, Ruling};
+use policy::access::decide::{Question, Ruling, SubjectRules};
 use policy::access::facts::EntryFacts;
 use policy::access::hours::WeekMinute;
 use policy::access::objects::Object;
@@ -147,6 +147,16 @@ impl PlainView<'_> {
         }
     }
 
+    /// A set of rules, judged for the subject.
+    pub(super) fn judged_under(&self, set: &RuleSet) -> SubjectRules {
+        let minute = match self.now_us() {
+            0 => None,
+            now_us => i64::try_from(now_us / 1_000_000).ok().map(WeekMinute::at),
+        };
+        let facts = OfSubject::new(self);
+        set.of_subject(self.subject.asker(minute), &facts)
+    }
+
     /// The subject's rights to see an entry; `None` if the built-in rules hold.
     #[inline]
     pub(super) fn sight(&self, id: EntryId, row: &EntryView<'_>) -> Result<Option<&Sight>, Stop> {
@@ -202,9 +212,13 @@ impl PlainView<'_> {
     /// Judges one entry by itself; `None` if it cannot be read, or its name means nothing.
     fn seen_alone(&self, ruled: &Ruled, id: EntryId, row: &EntryView<'_>) -> Option<Seen> {
         let facts = OfEntry::stored(self, Place { id, row }, None);
-        // An entry of the configuration is the administrator's.
         if facts.name().is_within(&self.catalog.config) {
-            return Some(Seen::default());
+            let sight = self.config_sight(&ruled.rules, facts.name(), Some((id, row)));
+            return Some(Seen {
+                read: sight.shown.clone(),
+                search: sight.shown,
+                discloses: sight.discloses,
+            });
         }
         let question = Question::about(Object::Entry);
         let seen = Seen {
@@ -284,13 +298,19 @@ impl PlainView<'_> {
             allowed: false,
             place: None,
         };
-        if name.is_within(&self.catalog.config) || name.is_within(&self.catalog.monitor) {
+        if name.is_within(&self.catalog.monitor) {
             return Ok(Some(refused));
         }
         let row = match self.snapshot.find(name)? {
             Lookup::Found(id) => self.snapshot.entry(id)?.map(|row| (id, row)),
             Lookup::Missing { .. } => None,
         };
+        if name.is_within(&self.catalog.config) {
+            let place = row.as_ref().map(|(id, row)| (*id, row));
+            let (right, object) = (claim.right, claim.object);
+            let allowed = self.sees_of_config(&ruled.rules, name, place, right, object);
+            return Ok(Some(Ruling { allowed, ..refused }));
+        }
         let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
         let kept = place.filter(|_| ruled.is_kept() && !self.heeds_value(claim));
         let outlook = match &kept {
