@@ -16,9 +16,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pando-schema", &["pando-protocol"]),
     ("pando-policy", &["pando-protocol", "pando-schema"]),
     ("pando-store", &["pando-protocol", "pando-schema"]),
+    // docs/adr/0088: lines of the audit, which execution makes and nothing below it knows.
+    ("pando-audit", &["pando-protocol"]),
     (
         "pando-state",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -37,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pando-replica",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -82,6 +86,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pando",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",

@@ -31,6 +31,17 @@ pub enum Authentication {
     External,
 }
 
+impl Authentication {
+    /// The word for the method in the audit.
+    pub fn text(self) -> &'static str {
+        match self {
+            Authentication::None => "none",
+            Authentication::Simple => "simple",
+            Authentication::External => "external",
+        }
+    }
+}
+
 /// The identity under which a connection acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {

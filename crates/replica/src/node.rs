@@ -1,13 +1,14 @@
 //! Opens, starts and ends one node's copy of the directory.
 
 use crate::arrivals::{Arrivals, Arrived, Goal};
+use crate::audit_files::{AuditStanding, Auditing, Shown as AuditShown};
 use crate::changes::{Keeper, Keeping};
 use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
 use crate::commit_log::CommitLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
-use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::executor::{AuditPart, Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::{Channels, Follower};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
@@ -40,6 +41,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
+    /// Whether lines of the audit are written.
+    pub audit: Auditing,
     /// Schedule of the scrub, which reads the whole database to find damage; `None` for never.
     pub scrub: Option<Scrubbing>,
     /// Numbers of entries of deleted subtrees that one record removes.
@@ -70,6 +73,7 @@ pub struct Replica<T> {
     writer: Writer<T>,
     compaction: Arc<Compaction>,
     scrubber: Scrubber,
+    audit: Arc<AuditStanding>,
     /// Whether the database ends with the process.
     is_volatile: bool,
     /// The log of the node's cluster, and its readers; `None` on a node alone.
@@ -178,6 +182,8 @@ impl Opened {
             catalog,
         } = self;
         let keeper = Keeper::open(store.folder(), options.changes, log.position())?;
+        let audit = AuditPart::open(&store, options.audit)?;
+        let audit_standing = Arc::clone(&audit.standing);
         let lanes = Lanes::load(&store.reader()?.snapshot()?)?;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (commits, compaction) = (Arc::default(), Arc::default());
@@ -195,6 +201,7 @@ impl Opened {
             own,
             disk: Arc::new(SystemDisk),
             keeper,
+            audit,
             commits: Arc::clone(&commits),
             compaction: Arc::clone(&compaction),
             observer,
@@ -229,6 +236,7 @@ impl Opened {
             writer,
             compaction,
             scrubber,
+            audit: audit_standing,
             is_volatile: options.is_volatile,
             cluster,
         })
@@ -339,6 +347,11 @@ impl<T: Send + 'static> Replica<T> {
     /// Progress of the scrub.
     pub fn scrub_standing(&self) -> Standing {
         self.scrubber.standing()
+    }
+
+    /// How the files of the audit stand.
+    pub fn audit(&self) -> AuditShown {
+        self.audit.shown()
     }
 
     /// Whether a scrub is scheduled.

@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::config;
-use crate::execute::{Done, Execution, Noticed};
+use crate::execute::{Audited, Done, Execution, Noticed};
 use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
@@ -29,6 +29,8 @@ pub struct Applied {
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
+    /// Lines of the audit; `None` if there are none.
+    pub audited: Option<Audited>,
 }
 
 /// Whether the change of configuration in a record has its final place in the order.
@@ -66,6 +68,7 @@ pub fn apply(
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
+    let audited = noticed.audited.take();
     let configuration = noticed.configuration;
     let accounts = noticed.accounts || configuration;
     if changed == 0 {
@@ -78,6 +81,7 @@ pub fn apply(
             accounts,
             configuration,
             reclaimed,
+            audited: None,
         });
     }
     match next_catalog(batch, before, noticed, occasion) {
@@ -96,6 +100,7 @@ pub fn apply(
                 accounts,
                 configuration,
                 reclaimed,
+                audited,
             })
         }
         // An unusable configuration is the client's error; the whole change is undone.
@@ -118,6 +123,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         accounts: false,
         configuration: false,
         reclaimed: 0,
+        audited: None,
     }
 }
 

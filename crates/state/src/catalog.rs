@@ -106,6 +106,8 @@ pub struct Catalog {
     pub first_writer_wins: Vec<Name>,
     /// The format level at which records are executed.
     pub level: u32,
+    /// Whether changes are audited.
+    pub audits: bool,
 }
 
 /// The root of a subtree that this node holds.

@@ -22,6 +22,7 @@ use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
     SUBSCHEMA_NAME, hidden_numbers,
 };
+use crate::execute::head_of_audit;
 use crate::knowledge::{
     COLLECTIVE_CLASS, Computed, DYNAMIC_GROUP_CLASS, Knowledge, Known, texts_of,
 };
@@ -124,6 +125,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         schema,
         schema_conflicts,
         level,
+        audits: head_of_audit(snapshot)?.is_some_and(|it| it.is_on),
     })
 }
 

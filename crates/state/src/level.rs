@@ -5,6 +5,8 @@
 //! - 1: that of the first release.
 //! - 2: in a cluster, the database keeps a sum of the texts that are members, so that nodes which
 //!   compare their states compare these too.
+//! - 3: changes can be audited: records say how their authors came in, and the database keeps the
+//!   end of a chain of lines about what they changed.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a
@@ -17,9 +19,11 @@ use store::{Batch, Snapshot};
 /// The lowest level that this program executes.
 pub const LOWEST: u32 = 1;
 /// The highest level that this program executes.
-pub const HIGHEST: u32 = 2;
+pub const HIGHEST: u32 = 3;
 /// Level from which on the database of a cluster keeps a sum of its texts.
 const SUMS_TEXTS: u32 = 2;
+/// Level from which on changes can be audited.
+pub const AUDITS: u32 = 3;
 
 /// The highest level of the program that tests want this one to be.
 #[cfg(debug_assertions)]
@@ -129,7 +133,7 @@ mod tests {
         assert!(require_known(LOWEST).is_ok() && require_known(HIGHEST).is_ok());
         let later = require_known(HIGHEST + 1).expect_err("a later level");
         let text = later.to_string();
-        assert!(text.contains("found 3: install a newer pando"), "{text}");
+        assert!(text.contains("found 4: install a newer pando"), "{text}");
         let earlier = require_known(LOWEST - 1).expect_err("an earlier level");
         assert!(earlier.to_string().contains("former pando first"));
     }

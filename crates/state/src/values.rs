@@ -153,7 +153,11 @@ pub fn refuse_new_options(view: &View<'_>, write: &Write) -> Result<(), Stop> {
             let mut all = renaming.rdn.values.iter().map(|(it, _)| it);
             all.find(is_new)
         }
-        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => None,
+        Change::Delete
+        | Change::Reclaim(_)
+        | Change::Attempts(_)
+        | Change::Level(_)
+        | Change::Audit(_) => None,
     };
     match new {
         None => Ok(()),

@@ -143,6 +143,7 @@ mod tests {
             accounts: false,
             configuration: false,
             reclaimed: 0,
+            audited: None,
         };
         let outcome = Outcome::of(&record, &applied, 1_000);
         assert!((0..9).all(|it| outcome.has(it)));

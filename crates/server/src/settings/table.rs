@@ -40,6 +40,7 @@ pub const TABLE: &[Section] = &[
     DynamicEntries::SECTION,
     Passwords::SECTION,
     Changes::SECTION,
+    Audit::SECTION,
     Database::SECTION,
     Cluster::SECTION,
 ];
@@ -79,6 +80,7 @@ section! {
     dynamic_entries: DynamicEntries,
     passwords: Passwords,
     changes: Changes,
+    audit: Audit,
     database: Database,
     cluster: Cluster,
 }
@@ -257,6 +259,27 @@ section! {
         /// Mebibytes of changes kept in data/changes, for incremental backups, for restores to any
         /// moment and for exports of changes; the oldest go when there are more. 0: none are kept.
         keep_mib: u32 = 0, "MiB", Restart;
+    }
+}
+
+section! {
+    "audit" Audit {
+        /// Write a line for every changed entry into data/audit: who, from where, how, by which
+        /// rule, and the values that differ. In a cluster, the first node that is told so begins
+        /// the audit for all.
+        enabled: bool = false, "`true` or `false`", Restart;
+
+        /// Refuse writes while their lines cannot be written.
+        required: bool = false, "`true` or `false`", Restart;
+
+        /// Mebibytes from which on a file of lines is closed and another one begun.
+        file_mib: u32 = 64, "MiB" in [1..=1_024], Restart;
+
+        /// Mebibytes of files that are kept; the oldest go when there are more. 0: all are kept.
+        keep_mib: u32 = 0, "MiB", Restart;
+
+        /// Days for which a closed file is kept. 0: for ever.
+        keep_days: u32 = 0, "days", Restart;
     }
 }
 
