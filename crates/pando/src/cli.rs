@@ -1,6 +1,7 @@
 //! Definitions of the command line. Help texts, shell completions and man pages are made from them.
 
 mod access;
+mod auditing;
 mod backup;
 mod cluster;
 mod data;
@@ -11,6 +12,7 @@ pub use access::{
     Access, AccessAction, AccessApply, AccessCheck, AccessExplain, AccessImport, AccessNode,
     AccessShow, AccessTest, RuleSource,
 };
+pub use auditing::{Audit, AuditAction, AuditFiles, AuditHead, AuditShow, AuditVerify};
 pub use backup::{Backup, Compact, Restore, Verify};
 pub use cluster::{
     Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRecover, ClusterRemove,
@@ -79,6 +81,8 @@ pub enum Command {
     Schema(Schema),
     /// Show, apply, check, test, explain or import access rules
     Access(Access),
+    /// Verify and show the lines that the audit has written about changes
+    Audit(Audit),
     /// Set a password, or print the hash of one
     Passwd(Passwd),
     /// Show, add or drop indexes

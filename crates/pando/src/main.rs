@@ -1,6 +1,7 @@
 //! The program: parses the command line, runs a subcommand, and returns an exit status.
 
 mod access;
+mod auditing;
 mod backup;
 mod bench;
 mod channel;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Compact(it) => compact::compact(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Access(it) => access::access(&it.action),
+        Command::Audit(it) => auditing::audit(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
         Command::Reload(it) => reload::reload(&it),
