@@ -105,6 +105,8 @@ pub struct Status {
     pub deleted_subtrees: u64,
     /// The format level at which records are executed.
     pub level: u32,
+    /// How the files of the audit stand.
+    pub audit: AuditShown,
 }
 
 impl Opened {
@@ -349,11 +351,6 @@ impl<T: Send + 'static> Replica<T> {
         self.scrubber.standing()
     }
 
-    /// How the files of the audit stand.
-    pub fn audit(&self) -> AuditShown {
-        self.audit.shown()
-    }
-
     /// Whether a scrub is scheduled.
     pub fn scrubs(&self) -> bool {
         self.scrubber.is_on()
@@ -413,6 +410,7 @@ impl<T: Send + 'static> Replica<T> {
             waiting_writes: self.writer.waiting(),
             deleted_subtrees: snapshot.detached_count()?,
             level: level::of(&snapshot)?,
+            audit: self.audit.shown(),
         })
     }
 

@@ -68,6 +68,10 @@ section! {
         /// relay on this machine passes clients on without saying who they are. Holds for
         /// connections that are opened afterwards.
         trust_local: bool = true, "`true` or `false`", NextBind;
+
+        /// Let the system write the memory of this process, with passwords in it, to a file when
+        /// the process crashes.
+        core_dumps: bool = false, "`true` or `false`", Restart;
     }
     tls: Tls,
     threads: Threads,
