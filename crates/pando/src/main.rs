@@ -15,6 +15,7 @@ mod estimate;
 mod explain;
 mod export;
 mod generate;
+mod identity;
 mod import;
 mod index;
 mod init;
@@ -35,6 +36,7 @@ mod secret;
 mod serve;
 mod status;
 mod streams;
+mod tls;
 mod trust;
 
 use clap::Parser;
@@ -72,6 +74,8 @@ fn main() -> ExitCode {
         Command::Schema(it) => schema::schema(&it.action),
         Command::Access(it) => access::access(&it.action),
         Command::Audit(it) => auditing::audit(&it.action),
+        Command::Identity(it) => identity::identity(&it.action),
+        Command::Tls(it) => tls::tls(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
         Command::Reload(it) => reload::reload(&it),

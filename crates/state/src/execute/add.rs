@@ -90,6 +90,7 @@ impl Execution<'_, '_> {
         self.store_links(id, edits)?;
         self.audit(Operation::Add, id, &audited)?;
         self.history.added(id);
+        self.notice_change(id, &write.change);
         // The entry may be a member of itself.
         self.take_place(id, write.name())?;
         if let Some(text) = text

@@ -87,6 +87,7 @@ impl Execution<'_, '_> {
         }
         self.batch.update(id, &bytes)?;
         self.store_links(id, edits)?;
+        self.notice_change(id, &write.change);
         self.keep(&counters)?;
         self.audit(Operation::Modify, id, &audited)?;
         self.history.modified(id);
