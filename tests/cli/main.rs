@@ -3,6 +3,7 @@
 //! expected and the actual state, and the remedy.
 
 mod access;
+mod audit;
 mod cluster;
 mod conformance;
 mod data;

@@ -18,9 +18,12 @@ const EDGES: &[(&str, &[&str])] = &[
     // docs/adr/0079
     ("pando-sasl", &["pando-protocol", "pando-policy"]),
     ("pando-store", &["pando-protocol", "pando-schema"]),
+    // docs/adr/0088: lines of the audit, which execution makes and nothing below it knows.
+    ("pando-audit", &["pando-protocol"]),
     (
         "pando-state",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -39,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pando-replica",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -90,6 +94,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pando",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",

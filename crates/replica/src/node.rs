@@ -1,13 +1,14 @@
 //! Opens, starts and ends one node's copy of the directory.
 
 use crate::arrivals::{Arrivals, Arrived, Goal};
+use crate::audit_files::{AuditStanding, Auditing, Shown as AuditShown};
 use crate::changes::{Keeper, Keeping};
 use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
 use crate::commit_log::CommitLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
-use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::executor::{AuditPart, Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::{Channels, Follower};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
@@ -42,6 +43,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
+    /// Whether lines of the audit are written.
+    pub audit: Auditing,
     /// Schedule of the scrub, which reads the whole database to find damage; `None` for never.
     pub scrub: Option<Scrubbing>,
     /// Numbers of entries of deleted subtrees that one record removes.
@@ -73,6 +76,7 @@ pub struct Replica<T> {
     compaction: Arc<Compaction>,
     scrubber: Scrubber,
     rehasher: Rehasher,
+    audit: Arc<AuditStanding>,
     /// Whether the database ends with the process.
     is_volatile: bool,
     /// The log of the node's cluster, and its readers; `None` on a node alone.
@@ -104,6 +108,8 @@ pub struct Status {
     pub deleted_subtrees: u64,
     /// The format level at which records are executed.
     pub level: u32,
+    /// How the files of the audit stand.
+    pub audit: AuditShown,
 }
 
 impl Opened {
@@ -181,6 +187,8 @@ impl Opened {
             catalog,
         } = self;
         let keeper = Keeper::open(store.folder(), options.changes, log.position())?;
+        let audit = AuditPart::open(&store, options.audit)?;
+        let audit_standing = Arc::clone(&audit.standing);
         let lanes = Lanes::load(&store.reader()?.snapshot()?)?;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (commits, compaction) = (Arc::default(), Arc::default());
@@ -198,6 +206,7 @@ impl Opened {
             own,
             disk: Arc::new(SystemDisk),
             keeper,
+            audit,
             commits: Arc::clone(&commits),
             compaction: Arc::clone(&compaction),
             observer,
@@ -230,6 +239,7 @@ impl Opened {
             writer,
             compaction,
             scrubber,
+            audit: audit_standing,
             is_volatile: options.is_volatile,
             cluster,
         })
@@ -410,6 +420,7 @@ impl<T: Send + 'static> Replica<T> {
             waiting_writes: self.writer.waiting(),
             deleted_subtrees: snapshot.detached_count()?,
             level: level::of(&snapshot)?,
+            audit: self.audit.shown(),
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::config;
-use crate::execute::{Done, Execution, Noticed};
+use crate::execute::{Audited, Done, Execution, Noticed};
 use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
@@ -33,6 +33,8 @@ pub struct Applied {
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
+    /// Lines of the audit; `None` if there are none.
+    pub audited: Option<Audited>,
 }
 
 /// Whether the change of configuration in a record has its final place in the order.
@@ -74,6 +76,7 @@ pub fn apply(
     let ending = std::mem::take(&mut noticed.ending);
     let rehashed = std::mem::take(&mut noticed.rehashed);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
+    let audited = noticed.audited.take();
     let configuration = noticed.configuration;
     let mut concerned = std::mem::take(&mut noticed.concerned);
     concerned.everybody |= configuration;
@@ -88,6 +91,7 @@ pub fn apply(
             rehashed,
             configuration,
             reclaimed,
+            audited: None,
         });
     }
     match next_catalog(batch, before, noticed, occasion) {
@@ -107,6 +111,7 @@ pub fn apply(
                 rehashed,
                 configuration,
                 reclaimed,
+                audited,
             })
         }
         // An unusable configuration is the client's error; the whole change is undone.
@@ -130,6 +135,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         rehashed: Vec::new(),
         configuration: false,
         reclaimed: 0,
+        audited: None,
     }
 }
 

@@ -25,6 +25,7 @@ use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
     SUBSCHEMA_NAME, hidden_numbers, owner_numbers,
 };
+use crate::execute::head_of_audit;
 use crate::knowledge::{
     COLLECTIVE_CLASS, Computed, DYNAMIC_GROUP_CLASS, Knowledge, Known, texts_of,
 };
@@ -137,6 +138,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         schema,
         schema_conflicts,
         level,
+        audits: head_of_audit(snapshot)?.is_some_and(|it| it.is_on),
     })
 }
 

@@ -77,7 +77,7 @@ pub fn of_addition(
         rule: rule.clone(),
     });
     require_allowed(view, None, Some(&rule), after)?;
-    Ok(Grant::of_handed_over(view, name))
+    Ok(Grant::of_handed_over(view, name, &rule))
 }
 
 /// Permission to change the rule of an entry.
@@ -111,7 +111,7 @@ pub fn of_changes(view: &View<'_>, name: Name, changes: &[Modification]) -> Resu
     after.retain(|it| it.id != before.id);
     after.push(now);
     require_allowed(view, Some(&before.rule), Some(&rule), after)?;
-    Ok(Grant::of_handed_over(view, name))
+    Ok(Grant::of_handed_over(view, name, &rule))
 }
 
 /// Permission to delete the entry of a rule.
@@ -125,7 +125,7 @@ pub fn of_deletion(view: &View<'_>, name: Name) -> Result<Grant, Stop> {
     let mut after = view.placed_rules()?;
     after.retain(|it| it.id != before.id);
     require_allowed(view, Some(&before.rule), None, after)?;
-    Ok(Grant::of_handed_over(view, name))
+    Ok(Grant::of_handed_over(view, name, &before.rule))
 }
 
 /// Makes a write of a rule that was handed over fail if its entry changes before the write is

@@ -4,6 +4,7 @@ mod account;
 mod add;
 mod concerned;
 mod delete;
+mod difference;
 mod draft;
 mod dynamic;
 mod free_number;
@@ -19,13 +20,16 @@ mod overtaken;
 mod raise;
 mod relaxed;
 mod rename;
+mod trail;
 mod unique;
 mod unit;
 
+use self::trail::Trail;
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::history::Recorder;
 use crate::knowledge::{COLLECTIVE_CLASS, DYNAMIC_GROUP_CLASS};
+use crate::meta::META_AUDIT;
 use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
@@ -43,6 +47,7 @@ pub use holder::other_match;
 pub use numbers::{GivenNumber, counter_key, exhausted};
 pub use options::name_afterwards;
 pub use overtaken::is_overtaken;
+pub use trail::{Audited, head_of_audit};
 pub use unique::held;
 pub use unit::{Broken, Done, Outcome};
 
@@ -64,6 +69,8 @@ pub struct Execution<'x, 'b> {
     numbered: Numbered,
     /// Groups whose members were changed by the current write.
     changed_groups: BTreeSet<EntryId>,
+    /// Lines of the audit.
+    trail: Trail,
 }
 
 /// Attribute numbers assigned by a write. They are kept if the write succeeds; a refused write must
@@ -107,6 +114,8 @@ pub struct Noticed {
     pub left_work: bool,
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
+    /// Lines of the audit; `None` if there are none.
+    pub audited: Option<Audited>,
 }
 
 impl<'x, 'b> Execution<'x, 'b> {
@@ -135,10 +144,12 @@ impl<'x, 'b> Execution<'x, 'b> {
                 ending: Vec::new(),
                 left_work: false,
                 reclaimed: 0,
+                audited: None,
             },
             given: Vec::new(),
             numbered: Numbered::default(),
             changed_groups: BTreeSet::new(),
+            trail: Trail::new(catalog.audits),
         }
     }
 
@@ -152,11 +163,14 @@ impl<'x, 'b> Execution<'x, 'b> {
 
     /// Executes one write and returns its response controls. A refused write changes nothing.
     pub fn execute(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
+        self.trail.begin(write);
+        let mark = self.trail.mark();
         let done = self.change(write);
         let numbered = std::mem::take(&mut self.numbered);
         match done {
             Ok(_) => self.batch.put_dictionary(&numbered.rows)?,
             Err(_) => {
+                self.trail.rewind(&mark);
                 if let Some((schema, new_knowledge)) = numbered.before {
                     self.batch.set_schema(schema.clone());
                     self.schema = schema;
@@ -181,6 +195,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Reclaim(most) => self.reclaim(*most)?,
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
             Change::Level(level) => self.raise(*level)?,
+            Change::Audit(begins) => self.change_audit(write, *begins)?,
         }
         self.stamp_groups()?;
         self.noticed.changed += 1;
@@ -203,7 +218,11 @@ impl<'x, 'b> Execution<'x, 'b> {
             )?;
             self.batch
                 .put_meta(META_TIME, &self.time_us.to_be_bytes())?;
+            if let Some(head) = self.trail.head() {
+                self.batch.put_meta(META_AUDIT, &head.encode())?;
+            }
         }
+        self.noticed.audited = self.trail.into_lines();
         self.noticed.schema = self.schema;
         Ok(self.noticed)
     }

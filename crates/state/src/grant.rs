@@ -7,9 +7,11 @@
 
 use crate::stop::Stop;
 use crate::view::{Claim, View};
+use audit::Author;
 use policy::Right;
 use policy::access::objects::Object;
 use policy::access::right::Right as RuleRight;
+use policy::access::rules::Rule;
 use schema::{Name, TypeId};
 
 /// Permission to change an entry.
@@ -17,6 +19,8 @@ use schema::{Name, TypeId};
 pub struct Grant {
     by: String,
     name: Name,
+    /// Where the change comes from, if changes are audited; `None` for one of the server itself.
+    author: Option<Box<Author>>,
 }
 
 impl Grant {
@@ -33,11 +37,14 @@ impl Grant {
         if attributes.peek().is_none() {
             view.require(right, &name, None)?;
         }
+        let mut last = None;
         for attribute in attributes {
             view.require(right, &name, Some(attribute))?;
+            last = Some(attribute);
         }
-        let by = view.subject.dn.clone();
-        Ok(Grant { by, name })
+        let rule = || view.decide(right, &name, last).rule;
+        let author = view.author(rule);
+        Ok(Grant::of(view, name, author))
     }
 
     /// Like [`Grant::decide`], where each value counts: under rules of the directory the subject
@@ -59,29 +66,53 @@ impl Grant {
         let none = [Claim::entry(RuleRight::Disclose)];
         let claims = if claims.is_empty() { &none } else { claims };
         view.require_claims(&name, claims)?;
-        let by = view.subject.dn.clone();
-        Ok(Grant { by, name })
+        let rule = || view.decide_claims(&name, claims).rule;
+        let author = view.author(rule);
+        Ok(Grant::of(view, name, author))
     }
 
     /// Returns the permission to write an access rule, which `delegation` has decided.
-    pub(crate) fn of_handed_over(view: &View<'_>, name: Name) -> Grant {
-        let by = view.subject.dn.clone();
-        Grant { by, name }
+    pub(crate) fn of_handed_over(view: &View<'_>, name: Name, rule: &Rule) -> Grant {
+        let author = view.author(|| view.handed_over_by(rule));
+        Grant::of(view, name, author)
     }
 
     /// Returns the permission for a write of the server itself, in the name `by`.
     pub fn of_server(by: String, name: Name) -> Grant {
-        Grant { by, name }
+        Grant {
+            by,
+            name,
+            author: None,
+        }
     }
 
     /// Returns the permission for a write read from the log, decided before it was logged.
     pub fn recorded(by: String, name: Name) -> Grant {
-        Grant { by, name }
+        Grant::of_server(by, name)
+    }
+
+    fn of(view: &View<'_>, name: Name, author: Option<Box<Author>>) -> Grant {
+        Grant {
+            by: view.subject.dn.clone(),
+            name,
+            author,
+        }
+    }
+
+    /// Adds where the change comes from, as read from the log.
+    pub(crate) fn with_author(self, author: Option<Box<Author>>) -> Grant {
+        Grant { author, ..self }
     }
 
     /// The subject's DN as spelled; empty for an anonymous subject.
     pub fn by(&self) -> &str {
         &self.by
+    }
+
+    /// Where the change comes from; `None` for one of the server itself, and while changes are not
+    /// audited.
+    pub fn author(&self) -> Option<&Author> {
+        self.author.as_deref()
     }
 
     /// Name of the entry that may be changed.

@@ -15,7 +15,7 @@
 //! | 5 | `climb`, `descent` | walks over groups |
 //! | 4 | `dynamic` on `stored` | dynamic groups, which test entries as stored |
 //! | 3 | `effort`, `members` on `membership` | limits on walks, members, access to groups |
-//! | 2 | `access`, `account`, `plans` | access rules, accounts, candidates of searches |
+//! | 2 | `access`, `account`, `author`, `plans` | access rules, accounts, candidates of searches |
 //! | 1 | `plain` | the snapshot, narrowed to the subject |
 //! | 0 | `lenders`, `pace` on `served` | collective attributes, slices and their time |
 //!
@@ -25,6 +25,7 @@
 
 mod access;
 mod account;
+mod author;
 mod climb;
 mod collective;
 mod computed;

@@ -118,9 +118,10 @@ impl Write {
     }
 
     /// Returns whether the write changes what other writes are resolved under: an entry of the
-    /// configuration, whose name is given, or the format level. It shares its record with none.
+    /// configuration, whose name is given, the format level, or whether changes are audited. It
+    /// shares its record with none.
     pub fn configures(&self, config: &Name) -> bool {
-        matches!(self.change, Change::Level(_)) || self.name().is_within(config)
+        matches!(self.change, Change::Level(_) | Change::Audit(_)) || self.name().is_within(config)
     }
 
     /// Returns whether an option is set.
@@ -137,9 +138,11 @@ impl Write {
                 Change::Add(addition) => (&addition.attributes, &[], Some(&addition.rdn)),
                 Change::Modify(changes) => (&[], changes, None),
                 Change::Rename(renaming) => (&[], &[], Some(&renaming.rdn)),
-                Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {
-                    (&[], &[], None)
-                }
+                Change::Delete
+                | Change::Reclaim(_)
+                | Change::Attempts(_)
+                | Change::Level(_)
+                | Change::Audit(_) => (&[], &[], None),
             };
         let given = given.iter().chain(changes.iter().map(|it| &it.given));
         let naming = rdn.into_iter().flat_map(|it| &it.values);
@@ -184,6 +187,8 @@ pub enum Change {
     Attempts(Vec<Attempt>),
     /// Raises the format level of the database; a write of the server itself, without a name.
     Level(u32),
+    /// Begins or ends the audit; a write of the server itself, without a name.
+    Audit(bool),
 }
 
 /// A new entry.
@@ -240,7 +245,11 @@ impl Write {
         let change = match &self.change {
             Change::Add(addition) => addition.attributes.iter().map(given).sum(),
             Change::Modify(changes) => changes.iter().map(|it| given(&it.given)).sum(),
-            Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => 0,
+            Change::Delete
+            | Change::Reclaim(_)
+            | Change::Attempts(_)
+            | Change::Level(_)
+            | Change::Audit(_) => 0,
             Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
         };
         size_of::<Write>() + self.by().len() + 2 * self.spelled.len() + change

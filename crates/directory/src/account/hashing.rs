@@ -517,7 +517,8 @@ pub(crate) fn passwords(
         | Change::Rename(_)
         | Change::Reclaim(_)
         | Change::Attempts(_)
-        | Change::Level(_) => Vec::new(),
+        | Change::Level(_)
+        | Change::Audit(_) => Vec::new(),
     };
     given
         .into_iter()
@@ -548,6 +549,7 @@ fn write_has_clear_passwords(write: &Write, password_type: schema::TypeId) -> bo
         | Change::Rename(_)
         | Change::Reclaim(_)
         | Change::Attempts(_)
-        | Change::Level(_) => false,
+        | Change::Level(_)
+        | Change::Audit(_) => false,
     }
 }

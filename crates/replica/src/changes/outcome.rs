@@ -145,6 +145,7 @@ mod tests {
             rehashed: Vec::new(),
             configuration: false,
             reclaimed: 0,
+            audited: None,
         };
         let outcome = Outcome::of(&record, &applied, 1_000);
         assert!((0..9).all(|it| outcome.has(it)));

@@ -179,6 +179,9 @@ impl Executor {
                 }
             }
         }
+        for audited in work.audited {
+            self.keep_audited(Some(audited));
+        }
         let now_us = self.parts.clock.now_us();
         let changed = u64::from(work.changed);
         self.parts.commits.committed(changed, work.version, now_us);

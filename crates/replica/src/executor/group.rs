@@ -10,6 +10,7 @@ use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
 use state::concerned::Concerned;
 use state::equality;
+use state::execute::Audited;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
 use state::stop::Failure;
@@ -53,6 +54,8 @@ pub(super) struct Done {
     pub ending: Vec<(u64, EntryId)>,
     /// Records for the kept changes; empty if none are kept.
     pub kept: Vec<Kept>,
+    /// Lines of the audit, one item for each record that has some.
+    pub audited: Vec<Audited>,
     /// The ends of this process's bundles.
     pub settled: Vec<Settled>,
     writes: usize,
@@ -292,6 +295,7 @@ impl<'g> Group<'g> {
         done.rehashed.extend(applied.rehashed);
         done.left_work |= applied.left_work;
         done.ending.extend(applied.ending);
+        done.audited.extend(applied.audited);
         self.after = applied.catalog;
         let results = applied.results;
         self.settle(logged.own, Fate::Executed { results, position });

@@ -8,6 +8,7 @@ use crate::passwords;
 use crate::stop::Stop;
 use crate::time;
 use crate::write::Write;
+use audit::Operation;
 use policy::rehash::Rehashed;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy};
 use protocol::ResultCode;
@@ -31,7 +32,7 @@ impl Execution<'_, '_> {
     ) -> Result<(), Stop> {
         let id = self.locate(write)?;
         let numbers = self.account_numbers()?;
-        let edits;
+        let (edits, audited);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -54,11 +55,13 @@ impl Execution<'_, '_> {
             let known = &self.catalog.known;
             draft.stamp(&self.schema, known.entry_csn.number, csn.into_bytes());
             let bytes = draft.encode(&self.schema, self.position);
+            audited = self.drafted(id, &view, &draft, &bytes)?;
             edits = draft.links;
             bytes
         };
         self.batch.update(id, &bytes)?;
         self.store_links(id, edits)?;
+        self.audit(Operation::Modify, id, &audited)?;
         self.history.modified(id);
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::unique::Own;
 use crate::stop::Stop;
 use crate::stored_form::normal;
 use crate::write::{Modification, Write};
+use audit::Operation;
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};
 use schema::syntax::OID_INTEGER;
@@ -32,7 +33,7 @@ impl Execution<'_, '_> {
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
         let relaxed = write.has(|it| it.relaxed);
-        let (end, counters, edits, rehashed);
+        let (end, counters, edits, rehashed, audited);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -77,6 +78,7 @@ impl Execution<'_, '_> {
             self.refuse_held_links(name, &draft, changes, id)?;
             end = self.changed_end(&draft, &numbers);
             let bytes = draft.encode(&self.schema, self.position);
+            audited = self.drafted(id, &view, &draft, &bytes)?;
             edits = draft.links;
             bytes
         };
@@ -87,6 +89,7 @@ impl Execution<'_, '_> {
         self.store_links(id, edits)?;
         self.notice_change(id, &write.change);
         self.keep(&counters)?;
+        self.audit(Operation::Modify, id, &audited)?;
         self.history.modified(id);
         self.noticed.rehashed.extend(rehashed);
         self.notice_end(id, end);

@@ -88,7 +88,7 @@ impl PlainView<'_> {
     }
 
     /// The decision of the directory's rules about several claims to one entry: all, or none.
-    fn decide_claims(&self, name: &Name, claims: &[Claim<'_>]) -> Decision {
+    pub(crate) fn decide_claims(&self, name: &Name, claims: &[Claim<'_>]) -> Decision {
         let (mut rule, mut clause) = ("none".to_owned(), None);
         for claim in claims {
             // What cannot be read gives no right.

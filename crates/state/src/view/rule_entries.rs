@@ -4,13 +4,16 @@
 
 use super::facts::OfSubject;
 use super::plain::PlainView;
+use super::ruled::Claim;
 use crate::access_rules::{self, PlacedRule};
 use crate::stop::Stop;
 use policy::access::compile::RuleSet;
 use policy::access::decide::SubjectRules;
 use policy::access::objects::{Object, ObjectSet};
 use policy::access::right::Right;
+use policy::access::rules::Rule;
 use schema::Name;
+use std::borrow::Cow;
 use store::{EntryId, EntryView, Lookup};
 
 /// Attributes of a rule's entry that its author sees.
@@ -122,6 +125,15 @@ impl PlainView<'_> {
         };
         let placed = access_rules::read_entry(&self.catalog.schema, id, &row)?;
         Ok(ruled.rules.governed(&placed.rule).map(|_| placed))
+    }
+
+    /// Name of the rule that gives the subject the area of a rule to write rules in; "none" if no
+    /// rule does.
+    pub(crate) fn handed_over_by(&self, rule: &Rule) -> Cow<'static, str> {
+        let area = self.own_rules().and_then(|own| own.governed(rule));
+        let claims = [Claim::entry(Right::Administer)];
+        let decision = area.map(|it| self.decide_claims(&it, &claims));
+        decision.map_or(Cow::Borrowed("none"), |it| it.rule)
     }
 
     /// All stored rules, in the order of adding.

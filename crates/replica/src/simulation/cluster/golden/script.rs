@@ -15,6 +15,11 @@ pub(super) fn step(number: usize, catalog: &Catalog, clock: &dyn Clock) -> Optio
     let it = Script { catalog, clock };
     let one = |write| Some(Writes::One(write));
     let (group, list) = (format!("cn=group,{BASE}"), format!("cn=list,{BASE}"));
+    let number = match (state::level::AUDITS..).contains(&catalog.level) {
+        true if number == 0 => return one(Write::of_no_entry(Change::Audit(true))),
+        true => number - 1,
+        false => number,
+    };
     let (mia, ben) = (format!("uid=mia,{BASE}"), format!("uid=ben,{BASE}"));
     match number {
         0 => Some(Writes::Each(it.first_entries())),
