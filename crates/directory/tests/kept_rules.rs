@@ -1,6 +1,6 @@
 //! Access rules judged for subjects and kept between operations, while groups, entries and rules
-//! change: each operation sees what a client of a new thread sees, and each decision is compared with
-//! one made anew.
+//! change: each operation sees what a client of a new thread sees, and each decision is compared
+//! with one made anew.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
