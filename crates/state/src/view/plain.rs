@@ -36,6 +36,8 @@ pub struct PlainView<'a> {
     pub(super) ruled: OnceCell<Rc<Ruled>>,
     /// Whether rules decided about a change by what the entry holds.
     pub(super) decided_by_entry: Cell<bool>,
+    /// The subject's own entry, once it was asked for.
+    own: OnceCell<Option<EntryId>>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
     lenders: OnceCell<Vec<Lender>>,
     /// Time, memory, and the work of the current slice.
@@ -97,6 +99,7 @@ impl<'a> PlainView<'a> {
             has_rules: false,
             ruled: OnceCell::new(),
             decided_by_entry: Cell::new(false),
+            own: OnceCell::new(),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -144,6 +147,17 @@ impl<'a> PlainView<'a> {
     #[inline]
     pub fn whole<T>(&self, work: impl FnOnce() -> Result<Progress<T>, Stop>) -> Result<T, Stop> {
         self.pace.whole(work)
+    }
+
+    /// The subject's own entry; `None` if it has none, or the database cannot be read.
+    pub(super) fn own_entry(&self) -> Option<EntryId> {
+        *self.own.get_or_init(|| {
+            let name = self.subject.name.as_ref()?;
+            match self.snapshot.find(name) {
+                Ok(Lookup::Found(id)) => Some(id),
+                _ => None,
+            }
+        })
     }
 
     /// All subentries that lend attributes, read once per operation.
