@@ -258,14 +258,14 @@ fn prepare_with(dir: &Path, access: Access) -> Result<(), Box<dyn Error>> {
         add(person, &mut bytes);
         execute(&mut client, &bytes, &mut out)?;
     }
-    let mut put = |entry: &str, values: &[(&str, &str)]| {
+    let mut put = |entry: &str, values: &[(&str, &str)]| -> Result<(), Box<dyn Error>> {
         bytes.clear();
         out.clear();
         write_add(entry, values, &mut bytes);
         execute(&mut client, &bytes, &mut out)?;
         match out.ends_with(&SUCCEEDED) {
             true => Ok(()),
-            false => Err(format!("{entry} was not added: {out:02x?}")),
+            false => Err(format!("{entry} was not added: {out:02x?}").into()),
         }
     };
     if access == Access::Imported {
