@@ -194,3 +194,35 @@ fn a_key_that_others_can_read_is_refused() {
     secure.pando.serve_as_configured();
     secure.pando.stop();
 }
+
+/// A crash must not leave passwords of clients in a file.
+#[test]
+fn the_memory_of_a_server_goes_into_no_core_dump() {
+    let mut pando = Pando::init();
+    let limit = |pando: &mut Pando| {
+        let process = pando.process().pid();
+        let limits = fs::read_to_string(format!("/proc/{process}/limits")).expect("its limits");
+        let line = limits
+            .lines()
+            .find(|it| it.starts_with("Max core file size"));
+        line.expect("a limit").to_owned()
+    };
+    pando.serve();
+    let words = limit(&mut pando);
+    let soft_and_hard = words.split_whitespace().skip(4).take(2);
+    assert!(
+        soft_and_hard.clone().count() == 2 && soft_and_hard.into_iter().all(|it| it == "0"),
+        "{words}"
+    );
+    assert!(pando.stop().success());
+    let settings = pando.node().join("pando.toml");
+    let text = fs::read_to_string(&settings).expect("the settings");
+    let text = text.replace("#core_dumps = false", "core_dumps = true");
+    fs::write(&settings, text).expect("written");
+    pando.serve();
+    let own = fs::read_to_string("/proc/self/limits").expect("its limits");
+    assert!(
+        own.contains(&limit(&mut pando)),
+        "the limit of the caller stays"
+    );
+}

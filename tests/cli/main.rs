@@ -3,6 +3,7 @@
 //! expected and the actual state, and the remedy.
 
 mod access;
+mod audit;
 mod cluster;
 mod conformance;
 mod data;
@@ -11,6 +12,7 @@ mod nodes;
 mod options;
 mod schemas;
 mod secrets;
+mod slapd_rules;
 mod streams;
 mod watch;
 

@@ -77,7 +77,7 @@ fn cannot_serve(node: &Pando) {
     let listen = ["--listen", "ldap://127.0.0.1:0"];
     let late = node.run_on_node(&["serve"], &listen).expect(1);
     let mut lines = late.err.lines();
-    let last = lines.rfind(|it| it.contains("found 2: install a newer pando"));
+    let last = lines.rfind(|it| it.contains("found 3: install a newer pando"));
     assert!(last.is_some_and(|it| it.starts_with("pando: ")), "{late:?}");
 }
 

@@ -1,5 +1,6 @@
 //! Clusters of real processes, with real etcd.
 
+mod audit;
 mod bench;
 mod changing;
 mod clients;

@@ -25,7 +25,7 @@ fn status_and_monitor_tell_the_same() {
         let is_equal = |it: &Value| it["equality"] == "equal" && it["position"] == *position;
         nodes.iter().all(is_equal).then(|| said.clone())
     });
-    assert_eq!(said["format_level"], 2, "{said:#}");
+    assert_eq!(said["format_level"], 3, "{said:#}");
     assert_eq!(said["quorum"]["needed"], 2);
     assert_eq!(said["voters"].as_array().map(Vec::len), Some(3));
     assert!(said["log"]["used_bytes"].as_u64() > Some(0), "{said:#}");
@@ -48,11 +48,11 @@ fn status_and_monitor_tell_the_same() {
     assert_eq!(value(&cluster, "pandoCluster"), said["cluster"]);
     assert_eq!(value(&cluster, "pandoClusterQuorum"), "2");
     assert_eq!(value(&cluster, "pandoClusterVotersAnswering"), "3");
-    assert_eq!(value(&cluster, "pandoClusterFormatLevel"), "2");
+    assert_eq!(value(&cluster, "pandoClusterFormatLevel"), "3");
     assert_eq!(value(&cluster, "pandoClusterOutlook"), said["next_failure"]);
     for node in &found.entries {
         assert_eq!(value(node, "pandoNodeVote"), "voter");
-        assert_eq!(value(node, "pandoNodeFormatLevel"), "2");
+        assert_eq!(value(node, "pandoNodeFormatLevel"), "3");
         assert_eq!(value(node, "pandoNodeEquality"), "equal");
         let address = value(node, "pandoNodeAddress");
         assert!(said.to_string().contains(&address), "{address}");

@@ -18,9 +18,12 @@ const EDGES: &[(&str, &[&str])] = &[
     // docs/adr/0079
     ("pando-sasl", &["pando-protocol", "pando-policy"]),
     ("pando-store", &["pando-protocol", "pando-schema"]),
+    // docs/adr/0088: lines of the audit, which execution makes and nothing below it knows.
+    ("pando-audit", &["pando-protocol"]),
     (
         "pando-state",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -39,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pando-replica",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -90,6 +94,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pando",
         &[
+            "pando-audit",
             "pando-protocol",
             "pando-schema",
             "pando-policy",
@@ -107,12 +112,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("pando-conformance", &["pando-protocol"]),
     ("pando-tests", &["pando-protocol", "pando-conformance"]),
-    // Its instruction counts cover the directory alone, without sockets; its etcd has the flags of
-    // the cluster's; the router of the tests joins its sites.
+    // Its instruction counts cover the directory alone, without sockets, under rules imported from
+    // slapd too; its etcd has the flags of the cluster's; the router of the tests joins its sites.
     (
         "pando-benches",
         &[
             "pando-protocol",
+            "pando-schema",
+            "pando-policy",
             "pando-replica",
             "pando-directory",
             "pando-cluster",

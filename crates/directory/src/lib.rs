@@ -49,6 +49,7 @@ pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
 pub use options::{Connect, Options, Reached};
 pub use peer::{ClientCertificate, Peer};
+pub use replica::audit_files::{Auditing, FileRules};
 pub use replica::changes::Keeping;
 pub use replica::witnesses::{Testimony, WitnessQuestion, Witnesses};
 pub use replica::{Clock, InitOptions, Patience, Scrubbing, Status, SystemClock};

@@ -66,6 +66,7 @@ impl Directory {
         let node = replica::Options {
             clock: Arc::clone(&options.clock),
             changes: options.changes,
+            audit: options.audit,
             scrub: options.scrub,
             reclaim_sizes: options.reclaim_sizes,
             log: log_of(&opened, options)?,

@@ -1,6 +1,7 @@
 //! Options for opening a directory.
 
 use policy::{LimitSettings, LimitSubject, Limits, PasswordSettings};
+use replica::audit_files::Auditing;
 use replica::changes::Keeping;
 use replica::commit_log::CommitLog;
 use replica::membership::ClusterMark;
@@ -46,6 +47,8 @@ pub struct Options {
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
+    /// Whether lines of the audit are written.
+    pub audit: Auditing,
     /// Maximum bytes of temporary files for entries being sent; 0 for no limit.
     pub spool_bytes_max: u64,
     /// Maximum bytes of memory kept for all connections between slices; 0 for no limit.
@@ -91,6 +94,7 @@ impl Default for Options {
             limits: LimitSettings::default(),
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
+            audit: Auditing::AsBefore,
             spool_bytes_max: SPOOL_BYTES_MAX,
             memory_bytes_max: MEMORY_BYTES_MAX,
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,

@@ -1,6 +1,7 @@
 //! Definitions of the command line. Help texts, shell completions and man pages are made from them.
 
 mod access;
+mod auditing;
 mod backup;
 mod cluster;
 mod data;
@@ -12,6 +13,7 @@ pub use access::{
     Access, AccessAction, AccessApply, AccessCheck, AccessExplain, AccessImport, AccessNode,
     AccessShow, AccessTest, RuleSource,
 };
+pub use auditing::{Audit, AuditAction, AuditFiles, AuditHead, AuditShow, AuditVerify};
 pub use backup::{Backup, Compact, Restore, Verify};
 pub use cluster::{
     Cluster, ClusterAction, ClusterInit, ClusterJoin, ClusterLeave, ClusterRecover, ClusterRemove,
@@ -81,6 +83,8 @@ pub enum Command {
     Schema(Schema),
     /// Show, apply, check, test, explain or import access rules
     Access(Access),
+    /// Verify and show the lines that the audit has written about changes
+    Audit(Audit),
     /// Show the rules that map identities to entries, or try them
     Identity(Identity),
     /// Look at a server's TLS
@@ -123,6 +127,9 @@ pub struct Init {
     /// equality, presence, substring, ordering, approximate
     #[arg(long, value_name = "INDEX", value_delimiter = ',')]
     pub index: Vec<String>,
+    /// Begin with these access rules: `built-in` ones, the `default` set, or those of a FILE
+    #[arg(long, value_name = "RULES", default_value = "built-in", value_hint = ValueHint::FilePath)]
+    pub access: String,
 }
 
 /// `pando serve`

@@ -1,6 +1,7 @@
 //! The program: parses the command line, runs a subcommand, and returns an exit status.
 
 mod access;
+mod auditing;
 mod backup;
 mod bench;
 mod channel;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         Command::Compact(it) => compact::compact(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Access(it) => access::access(&it.action),
+        Command::Audit(it) => auditing::audit(&it.action),
         Command::Identity(it) => identity::identity(&it.action),
         Command::Tls(it) => tls::tls(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),

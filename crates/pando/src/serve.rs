@@ -94,6 +94,9 @@ pub fn start(dir: &Path, overrides: &Overrides) -> Result<Served, Problem> {
     config.owner_socket = socket_path(dir);
     config.heed_signals = true;
     server::logging::start(&config.settings.log);
+    if !config.settings.core_dumps {
+        server::forbid_core_dumps();
+    }
     let mut options = config.directory_options();
     let joined = Joined::load(dir, &config)?;
     options.connect = joined.as_ref().map(|it| it.connect(config.lanes()));

@@ -38,6 +38,20 @@ pub enum Authentication {
     Certificate,
 }
 
+impl Authentication {
+    /// The word for the method in the audit.
+    pub fn text(self) -> &'static str {
+        match self {
+            Authentication::None => "none",
+            Authentication::Simple => "simple",
+            Authentication::Plain => "plain",
+            Authentication::Scram => "scram",
+            Authentication::External => "external",
+            Authentication::Certificate => "certificate",
+        }
+    }
+}
+
 /// The identity under which a connection acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {

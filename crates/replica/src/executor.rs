@@ -8,6 +8,7 @@
 //! - a refused write changes nothing and does not affect other writes: it is refused before it
 //!   changes the store, or undone with its unit.
 
+mod auditing;
 mod building;
 mod compaction;
 mod expiry;
@@ -18,6 +19,7 @@ mod readers;
 mod reclaim;
 mod rehearsal;
 
+use crate::audit_files::AuditKeeper;
 use crate::changes::{Keeper, Outcome};
 use crate::clients::Observer;
 use crate::clock::Clock;
@@ -29,6 +31,7 @@ use crate::order::Order;
 use crate::reclaiming::{Reclaiming, Sizes as ReclaimSizes};
 use crate::steward::Steward;
 use arc_swap::ArcSwap;
+pub(crate) use auditing::AuditPart;
 pub(crate) use building::IndexSlices;
 pub(crate) use follow::{Fate, Following, Settled};
 use policy::seats::Changed;
@@ -67,6 +70,8 @@ pub(crate) struct Parts {
     pub disk: Arc<dyn Disk>,
     /// Writer of kept changes; `None` if changes are not kept.
     pub keeper: Option<Keeper>,
+    /// The audit.
+    pub audit: AuditPart,
     /// Metrics of commits and index builds.
     pub commits: Arc<Commits>,
     /// State of compactions.
@@ -177,6 +182,7 @@ impl Executor {
     /// finds work that an earlier process left.
     pub fn begin(&mut self) {
         self.raise_alone();
+        self.audit_alone();
         self.building = self.parts.catalog.load().indexing;
         self.load_expiry();
         self.load_reclaiming();
@@ -190,11 +196,13 @@ impl Executor {
     /// Time until work of the executor's own is due; `None` if only submissions can bring work.
     pub fn due_in(&self) -> Option<Duration> {
         let expiry = self.expiry.wait(&*self.parts.clock);
-        let both = [
+        let audit = self.parts.audit.keeper.as_ref();
+        let all = [
             self.journal.due_in(),
             expiry.filter(|_| self.parts.own.may_submit()),
+            audit.and_then(AuditKeeper::due_in),
         ];
-        both.into_iter().flatten().min()
+        all.into_iter().flatten().min()
     }
 
     /// Does a slice of the executor's own work. `call` wakes the writer; `writes_wait` tells
@@ -202,6 +210,8 @@ impl Executor {
     pub fn work(&mut self, call: &Arc<dyn Fn() + Send + Sync>, writes_wait: bool) {
         self.building |= self.compact(call);
         self.raise_as_agreed();
+        self.audit_as_set();
+        self.retry_audit();
         self.remove_expired();
         // Reclaiming gets a turn, whether or not writes wait.
         self.reclaim_some(writes_wait);
@@ -294,6 +304,9 @@ impl Executor {
 
     /// Orders, executes and commits the units once.
     fn attempt(&mut self, units: &[Unit<'_>]) -> Result<Executed, Failure> {
+        if let Some(keeper) = &mut self.parts.audit.keeper {
+            keeper.require()?;
+        }
         let before = self.parts.catalog.load_full();
         self.journal.begin(self.parts.clock.uuid())?;
         let now_us = self.parts.clock.now_us();
@@ -350,6 +363,9 @@ impl Executor {
         if let Some(next) = applied.catalog {
             catalog::publish(&self.parts.catalog, next);
         }
+        if !applied.rehashed.is_empty() {
+            self.parts.observer.rehashed(&applied.rehashed);
+        }
         if let Err(error) = batch.commit() {
             self.take_back(true)?;
             return Err(error.into());
@@ -357,6 +373,7 @@ impl Executor {
         self.parts.tell_accounts(version, &applied.concerned);
         self.parts.observer.committed();
         self.keep(record, outcome);
+        self.keep_audited(applied.audited);
         let now_us = self.parts.clock.now_us();
         let commits = &self.parts.commits;
         commits.committed(u64::from(applied.changed), version, now_us);

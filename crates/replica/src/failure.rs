@@ -80,6 +80,10 @@ pub fn failure_result(failure: &Failure) -> LdapResult {
             "no space left for the database: nothing was changed; free space and try again",
         );
     }
+    if let Failure::Unaudited(reason) = failure {
+        // Logged where the lines could not be written.
+        return unaudited(reason);
+    }
     if let Failure::Store(store::Error::DamagedEntry { id }) = failure {
         // Logged once for each entry, which may be read a thousand times per second.
         if note_damage(*id) {
@@ -106,6 +110,12 @@ pub fn failure_result(failure: &Failure) -> LdapResult {
         );
     }
     LdapResult::new(ResultCode::OTHER, "internal error; see the server's log")
+}
+
+/// The result of a write that is refused because it could not be audited.
+pub fn unaudited(reason: &str) -> LdapResult {
+    let text = format!("nothing was changed: changes must be audited, and cannot be: {reason}");
+    LdapResult::new(ResultCode::UNAVAILABLE, text)
 }
 
 #[cfg(test)]

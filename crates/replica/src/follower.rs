@@ -47,6 +47,7 @@ impl<C: Clients> Channels<C> {
             catalog: Arc::clone(&executor.parts.catalog),
             clock: Arc::clone(&executor.parts.clock),
             patience: self.patience,
+            audit: Arc::clone(&executor.parts.audit.standing),
             submitted: None,
         };
         (0..).zip(self.queues.all()).map(of_lane).collect()

@@ -8,6 +8,8 @@
 //! - the store is private to this crate and `transfer`: users of a [`Replica`] get snapshots.
 
 mod arrivals;
+pub mod audit_files;
+pub mod audit_head;
 pub mod changes;
 pub mod check;
 mod clients;
@@ -34,6 +36,7 @@ mod patience;
 mod payload;
 mod reclaiming;
 pub mod recover;
+mod rehash;
 mod scrub;
 #[cfg(test)]
 mod simulation;

@@ -1,24 +1,27 @@
 //! Opens, starts and ends one node's copy of the directory.
 
 use crate::arrivals::{Arrivals, Arrived, Goal};
+use crate::audit_files::{AuditStanding, Auditing, Shown as AuditShown};
 use crate::changes::{Keeper, Keeping};
 use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
 use crate::commit_log::CommitLog;
 use crate::commits::Commits;
 use crate::compact::{self, Compaction, Shown};
-use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::executor::{AuditPart, Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::{Channels, Follower};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
 use crate::patience::Patience;
 use crate::reclaiming::Sizes as ReclaimSizes;
+use crate::rehash::Rehasher;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::steward::Steward;
 use crate::writer::{Attempts, Queue, Queues, Writer};
 use crate::{failure, leftovers, recover};
 use arc_swap::ArcSwap;
+use policy::rehash::Rehash;
 use protocol::ResultCode;
 use state::bounds::Bounds;
 use state::catalog::Catalog;
@@ -32,7 +35,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
-use store::{Reader, Snapshot, Store, SystemDisk, Usage};
+use store::{EntryId, Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
 pub struct Options {
@@ -40,6 +43,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Whether changes are kept after the log drops them.
     pub changes: Keeping,
+    /// Whether lines of the audit are written.
+    pub audit: Auditing,
     /// Schedule of the scrub, which reads the whole database to find damage; `None` for never.
     pub scrub: Option<Scrubbing>,
     /// Numbers of entries of deleted subtrees that one record removes.
@@ -70,6 +75,8 @@ pub struct Replica<T> {
     writer: Writer<T>,
     compaction: Arc<Compaction>,
     scrubber: Scrubber,
+    rehasher: Rehasher,
+    audit: Arc<AuditStanding>,
     /// Whether the database ends with the process.
     is_volatile: bool,
     /// The log of the node's cluster, and its readers; `None` on a node alone.
@@ -101,6 +108,8 @@ pub struct Status {
     pub deleted_subtrees: u64,
     /// The format level at which records are executed.
     pub level: u32,
+    /// How the files of the audit stand.
+    pub audit: AuditShown,
 }
 
 impl Opened {
@@ -178,6 +187,8 @@ impl Opened {
             catalog,
         } = self;
         let keeper = Keeper::open(store.folder(), options.changes, log.position())?;
+        let audit = AuditPart::open(&store, options.audit)?;
+        let audit_standing = Arc::clone(&audit.standing);
         let lanes = Lanes::load(&store.reader()?.snapshot()?)?;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (commits, compaction) = (Arc::default(), Arc::default());
@@ -195,6 +206,7 @@ impl Opened {
             own,
             disk: Arc::new(SystemDisk),
             keeper,
+            audit,
             commits: Arc::clone(&commits),
             compaction: Arc::clone(&compaction),
             observer,
@@ -202,10 +214,7 @@ impl Opened {
             index_slices: IndexSlices::default(),
             is_volatile: options.is_volatile,
         });
-        let cluster = options.log.map(|log| Cluster {
-            log,
-            arrivals: Arc::default(),
-        });
+        let cluster = options.log.map(Cluster::of);
         let writer = match &cluster {
             None => Writer::start(executor, clients, queues),
             Some(cluster) => {
@@ -223,12 +232,14 @@ impl Opened {
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
         let scrubber = Scrubber::start(options.scrub, &store, &catalog, &options.clock)?;
         Ok(Replica {
+            rehasher: Rehasher::new(&catalog.load()),
             store,
             catalog,
             commits,
             writer,
             compaction,
             scrubber,
+            audit: audit_standing,
             is_volatile: options.is_volatile,
             cluster,
         })
@@ -247,6 +258,15 @@ impl<T: Send + 'static> Replica<T> {
     /// Queues a submission for the writer.
     pub fn submit(&self, submission: Submission<T>) {
         self.writer.submit(submission);
+    }
+
+    /// Has the right password of an entry, made by `rehash`, stored in another form later, if few
+    /// wait for that.
+    pub fn rehash(&self, entry: EntryId, rehash: impl FnOnce() -> Rehash)
+    where
+        T: Send + 'static,
+    {
+        self.rehasher.add(entry.0, self.writer.queue(), rehash);
     }
 
     /// Attempts on accounts that may not be in the store yet. Call
@@ -400,6 +420,7 @@ impl<T: Send + 'static> Replica<T> {
             waiting_writes: self.writer.waiting(),
             deleted_subtrees: snapshot.detached_count()?,
             level: level::of(&snapshot)?,
+            audit: self.audit.shown(),
         })
     }
 
@@ -407,11 +428,19 @@ impl<T: Send + 'static> Replica<T> {
     /// answer.
     pub fn shutdown(&self) {
         self.scrubber.stop();
+        self.rehasher.stop();
         self.writer.stop();
     }
 }
 
 impl Cluster {
+    fn of(log: Arc<dyn CommitLog>) -> Cluster {
+        Cluster {
+            log,
+            arrivals: Arc::default(),
+        }
+    }
+
     /// Starts the threads of the writer: an orderer for each lane, and the executor.
     fn start_writer<C: Clients + 'static>(
         executor: Executor,

@@ -7,11 +7,12 @@
 //!   what it finds by looking at many entries or at indexes, execution does not ask again;
 //! - a client whose write was never handed to the log hears so in time.
 
+use crate::audit_files::AuditStanding;
 use crate::clients::{Clients, Submission, Writes, for_all};
 use crate::clock::Clock;
 use crate::commit_log::{Bundle, CommitLog};
 use crate::executor::{no_operation, rehearse};
-use crate::failure::failure_result;
+use crate::failure::{failure_result, unaudited};
 use crate::in_flight::InFlight;
 use crate::patience::Patience;
 use crate::payload;
@@ -46,6 +47,8 @@ pub(crate) struct Orderer<C: Clients> {
     pub clock: Arc<dyn Clock>,
     /// How long clients wait.
     pub patience: Patience,
+    /// How the files of the audit stand: writes are refused that could not be audited.
+    pub audit: Arc<AuditStanding>,
     /// When the last bundle was handed over.
     pub submitted: Option<Instant>,
 }
@@ -109,6 +112,11 @@ impl<C: Clients> Orderer<C> {
                     self.clients.answer(&[submission], all, None);
                 }
             }
+        }
+        if let Some(reason) = self.audit.refusal().filter(|_| !current.is_empty()) {
+            let result = unaudited(&reason);
+            self.in_flight.note_end(&current);
+            return self.clients.answer(&current, &mut for_all(result), None);
         }
         if current.is_empty() || !self.is_executable(&current, &catalog) {
             return;

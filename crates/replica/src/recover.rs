@@ -1,6 +1,7 @@
 //! Opens the store of a data folder, closed or not: log records after the last checkpoint are
 //! executed again, as they were the first time.
 
+use crate::audit_files::AuditKeeper;
 use crate::changes::{Keeper, Outcome};
 use crate::membership;
 use crate::parts::Partial;
@@ -8,6 +9,7 @@ use state::apply::{Occasion, apply};
 use state::bounds::Bounds;
 use state::catalog::Catalog;
 use state::config;
+use state::execute::{Audited, head_of_audit};
 use state::lanes::Lanes;
 use state::record;
 use state::stop::Failure;
@@ -103,6 +105,8 @@ fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recov
     }
     let checkpoint = replayer.position;
     let mut keeper = Keeper::open_at_checkpoint(store.folder(), checkpoint)?;
+    let head = head_of_audit(&store.reader()?.snapshot()?)?.unwrap_or_default();
+    let mut audit = AuditKeeper::open_at_checkpoint(store.folder(), head, checkpoint)?;
     let mut kept = Vec::new();
     let mut recovered = Recovered {
         checkpoint,
@@ -117,6 +121,9 @@ fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recov
             if let Some(keeper) = &mut keeper {
                 kept.extend(keeper.keep(replayer.position, &bytes, &outcome));
             }
+            if let (Some(keeper), Some(audited)) = (&mut audit, replayer.audited.take()) {
+                kept.extend(keeper.keep(audited));
+            }
         }
         recovered.records += 1;
         recovered.writes += writes;
@@ -126,7 +133,7 @@ fn replay(store: &Store, mut recovery: Recovery, bounds: Bounds) -> Result<Recov
     }
     for file in kept {
         file.sync_data()
-            .map_err(|error| Failure::file("the kept changes".to_owned(), error))?;
+            .map_err(|error| Failure::file("the kept changes and the audit".to_owned(), error))?;
     }
     recovery.finish()?;
     Ok(recovered)
@@ -138,6 +145,8 @@ pub struct Replayer {
     pub(crate) catalog: Catalog,
     /// Position of the last record that changed the state.
     pub position: u64,
+    /// Lines of the audit about the last record that has some.
+    pub(crate) audited: Option<Audited>,
     /// How far the copy has followed the log of a cluster.
     lanes: Lanes,
     /// Lanes with stored parts in the copy.
@@ -156,6 +165,7 @@ impl Replayer {
         Ok(Replayer {
             catalog,
             position: snapshot.position()?,
+            audited: None,
             lanes: Lanes::load(&snapshot)?,
             partial: Partial::load(&snapshot)?,
             is_member: membership::of(&snapshot)?.is_some(),
@@ -242,6 +252,7 @@ impl Replayer {
         }
         if changed {
             self.position = decoded.position;
+            self.audited = applied.audited;
         }
         if let Some(next) = applied.catalog {
             self.catalog = next;

@@ -34,6 +34,11 @@ impl Steward {
         !self.waits.load(Ordering::Acquire) && self.log.is_steward()
     }
 
+    /// Whether this node's last writes have their results, be it the steward or not.
+    pub fn may_submit(&self) -> bool {
+        !self.waits.load(Ordering::Acquire)
+    }
+
     /// The format level that the cluster is to have; `None` before the log has told it.
     pub fn agreed_level(&self) -> Option<u32> {
         self.log.agreed_level()

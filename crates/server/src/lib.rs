@@ -38,6 +38,6 @@ mod turns;
 mod warm_up;
 
 pub use limits::ConnectionLimits;
-pub use resources::memory_bytes;
+pub use resources::{forbid_core_dumps, memory_bytes};
 pub use server::{Server, StartError, start, start_directory};
 pub use settings::{Config, Listen, LogFormat, Overrides, SettingsError};

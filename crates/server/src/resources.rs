@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use directory::SPOOL_FILES_MAX;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Number of open files besides connections: the store, listeners, logs.
@@ -93,6 +95,21 @@ fn limit_of_group(line: &str) -> Option<u64> {
         text.trim().parse().ok()
     };
     groups.filter_map(limit).min()
+}
+
+/// Keeps the memory of this process out of files that the system writes when a process crashes: it
+/// has passwords in it. Other processes of the same user can no longer read the memory, either. The
+/// limit also holds for child processes.
+pub fn forbid_core_dumps() {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let limited = setrlimit(Resource::Core, none);
+    let forbidden = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    if let Err(error) = limited.and(forbidden) {
+        tracing::warn!(%error, "a crash may write the memory of this process to a file");
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod tls;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use directory::{Keeping, Patience};
+use directory::{Auditing, FileRules, Keeping, Patience};
 use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive};
 
 pub use error::SettingsError;
@@ -37,7 +37,7 @@ pub use table::{Log, Settings, TABLE};
 pub use tls::{TlsClients, TlsFiles, TlsSettings};
 
 use error::Place;
-use table::SubjectLimits;
+use table::{Audit, SubjectLimits};
 use tls::TlsFlags;
 
 /// The name of the settings file in a node's folder.
@@ -169,6 +169,7 @@ impl Config {
         let proxies = proxies(&place, &settings, &listen)?;
         let administrator_from = administrator_from(&place, &settings)?;
         let time_to_live = time_to_live(&place, &settings)?;
+        require_audit(&place, &settings)?;
         let patience = patience(&place, &settings)?;
         check_log_level(&place, &settings, overrides)?;
         let known = LimitSettings::default();
@@ -231,6 +232,7 @@ impl Config {
                 0 => Keeping::Off,
                 mib => Keeping::Bytes(bytes(mib)),
             },
+            audit: auditing(&self.settings.audit),
             spool_bytes_max: bytes(database.spool_mib_max),
             scrub: (database.scrub_days > 0).then_some(scrub),
             memory_bytes_max: bytes(connections.memory_mib_max),
@@ -447,6 +449,34 @@ fn time_to_live(place: &Place<'_>, settings: &Settings) -> Result<TimeToLive, Se
     }
     let message = "expected 1 <= ttl_min_s <= ttl_default_s <= ttl_max_s <= 31557600";
     Err(place.error(None, "dynamic_entries", message))
+}
+
+fn auditing(given: &Audit) -> Auditing {
+    match given.enabled {
+        false => Auditing::Off,
+        true => Auditing::On(FileRules {
+            file_bytes: bytes(given.file_mib),
+            keep_bytes: bytes(given.keep_mib),
+            keep_days: u64::from(given.keep_days),
+            required: given.required,
+        }),
+    }
+}
+
+/// Refuses settings of the audit that contradict each other or others.
+fn require_audit(place: &Place<'_>, settings: &Settings) -> Result<(), SettingsError> {
+    let given = &settings.audit;
+    if given.enabled && settings.cluster.volatile {
+        let name = "audit.enabled";
+        let message = "expected false with cluster.volatile, which keeps nothing over a stop";
+        return Err(place.error(place.span(name), name, message));
+    }
+    if given.required && !given.enabled {
+        let name = "audit.required";
+        let message = "expected audit.enabled = true with it, else every write would be refused";
+        return Err(place.error(place.span(name), name, message));
+    }
+    Ok(())
 }
 
 fn patience(place: &Place<'_>, settings: &Settings) -> Result<Patience, SettingsError> {

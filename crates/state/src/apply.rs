@@ -3,11 +3,12 @@
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::config;
-use crate::execute::{Done, Execution, Noticed};
+use crate::execute::{Audited, Done, Execution, Noticed};
 use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::write::Record;
+use policy::rehash::Rehashed;
 use protocol::ResultCode;
 use schema::Schema;
 use store::{Batch, EntryId};
@@ -26,10 +27,14 @@ pub struct Applied {
     pub left_work: bool,
     /// Accounts whose connections are to be judged again.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form, which ends no connection.
+    pub rehashed: Vec<Rehashed>,
     /// Whether the configuration changed: an entry at or below `cn=config`.
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
+    /// Lines of the audit; `None` if there are none.
+    pub audited: Option<Audited>,
 }
 
 /// Whether the change of configuration in a record has its final place in the order.
@@ -69,7 +74,9 @@ pub fn apply(
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
+    let rehashed = std::mem::take(&mut noticed.rehashed);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
+    let audited = noticed.audited.take();
     let configuration = noticed.configuration;
     let mut concerned = std::mem::take(&mut noticed.concerned);
     concerned.everybody |= configuration;
@@ -81,8 +88,10 @@ pub fn apply(
             ending,
             left_work,
             concerned,
+            rehashed,
             configuration,
             reclaimed,
+            audited: None,
         });
     }
     match next_catalog(batch, before, noticed, occasion) {
@@ -99,8 +108,10 @@ pub fn apply(
                 ending,
                 left_work,
                 concerned,
+                rehashed,
                 configuration,
                 reclaimed,
+                audited,
             })
         }
         // An unusable configuration is the client's error; the whole change is undone.
@@ -121,8 +132,10 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         ending: Vec::new(),
         left_work: false,
         concerned: Concerned::default(),
+        rehashed: Vec::new(),
         configuration: false,
         reclaimed: 0,
+        audited: None,
     }
 }
 

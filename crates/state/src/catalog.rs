@@ -8,8 +8,8 @@ use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
 use policy::access::compile::RuleSet;
-use policy::requirements::Requirements;
 use policy::mapping::Mapping;
+use policy::requirements::Requirements;
 use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
@@ -83,6 +83,8 @@ pub struct Catalog {
     pub administrator: Option<Administrator>,
     /// The name of the configuration, `cn=config`.
     pub config: Name,
+    /// The name of the container of access rules, `cn=access,cn=config`.
+    pub rule_container: Name,
     /// The resolved name of the subschema subentry (RFC 4512 §4.2).
     pub subschema: Name,
     /// The name of the monitor, `cn=monitor`.
@@ -113,6 +115,8 @@ pub struct Catalog {
     pub first_writer_wins: Vec<Name>,
     /// The format level at which records are executed.
     pub level: u32,
+    /// Whether changes are audited.
+    pub audits: bool,
 }
 
 /// The root of a subtree that this node holds.

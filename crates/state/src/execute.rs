@@ -4,6 +4,7 @@ mod account;
 mod add;
 mod concerned;
 mod delete;
+mod difference;
 mod draft;
 mod dynamic;
 mod free_number;
@@ -19,18 +20,22 @@ mod overtaken;
 mod raise;
 mod relaxed;
 mod rename;
+mod trail;
 mod unique;
 mod unit;
 
+use self::trail::Trail;
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::history::Recorder;
 use crate::knowledge::{COLLECTIVE_CLASS, DYNAMIC_GROUP_CLASS};
+use crate::meta::META_AUDIT;
 use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
 use crate::write::{Change, Record, Unit, Write};
+use policy::rehash::Rehashed;
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use std::collections::BTreeSet;
@@ -41,6 +46,8 @@ pub use groups::META_TOURS;
 pub use holder::other_match;
 pub use numbers::{GivenNumber, counter_key, exhausted};
 pub use options::name_afterwards;
+pub use overtaken::is_overtaken;
+pub use trail::{Audited, head_of_audit};
 pub use unique::held;
 pub use unit::{Broken, Done, Outcome};
 
@@ -62,6 +69,8 @@ pub struct Execution<'x, 'b> {
     numbered: Numbered,
     /// Groups whose members were changed by the current write.
     changed_groups: BTreeSet<EntryId>,
+    /// Lines of the audit.
+    trail: Trail,
 }
 
 /// Attribute numbers assigned by a write. They are kept if the write succeeds; a refused write must
@@ -97,12 +106,16 @@ pub struct Noticed {
     pub configuration: bool,
     /// Accounts that were deleted or renamed, or whose password, lock or policy changed.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form.
+    pub rehashed: Vec<Rehashed>,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
     /// Whether work was left to later writes: a subtree or links to remove, or groups to change.
     pub left_work: bool,
     /// Number of entries of detached subtrees that were removed.
     pub reclaimed: u32,
+    /// Lines of the audit; `None` if there are none.
+    pub audited: Option<Audited>,
 }
 
 impl<'x, 'b> Execution<'x, 'b> {
@@ -127,13 +140,16 @@ impl<'x, 'b> Execution<'x, 'b> {
                 subentries: false,
                 configuration: false,
                 concerned: Concerned::default(),
+                rehashed: Vec::new(),
                 ending: Vec::new(),
                 left_work: false,
                 reclaimed: 0,
+                audited: None,
             },
             given: Vec::new(),
             numbered: Numbered::default(),
             changed_groups: BTreeSet::new(),
+            trail: Trail::new(catalog.audits),
         }
     }
 
@@ -147,11 +163,14 @@ impl<'x, 'b> Execution<'x, 'b> {
 
     /// Executes one write and returns its response controls. A refused write changes nothing.
     pub fn execute(&mut self, write: &Write) -> Result<Vec<OwnedControl>, Stop> {
+        self.trail.begin(write);
+        let mark = self.trail.mark();
         let done = self.change(write);
         let numbered = std::mem::take(&mut self.numbered);
         match done {
             Ok(_) => self.batch.put_dictionary(&numbered.rows)?,
             Err(_) => {
+                self.trail.rewind(&mark);
                 if let Some((schema, new_knowledge)) = numbered.before {
                     self.batch.set_schema(schema.clone());
                     self.schema = schema;
@@ -176,6 +195,7 @@ impl<'x, 'b> Execution<'x, 'b> {
             Change::Reclaim(most) => self.reclaim(*most)?,
             Change::Attempts(attempts) => self.note_attempts(write, attempts)?,
             Change::Level(level) => self.raise(*level)?,
+            Change::Audit(begins) => self.change_audit(write, *begins)?,
         }
         self.stamp_groups()?;
         self.noticed.changed += 1;
@@ -198,7 +218,11 @@ impl<'x, 'b> Execution<'x, 'b> {
             )?;
             self.batch
                 .put_meta(META_TIME, &self.time_us.to_be_bytes())?;
+            if let Some(head) = self.trail.head() {
+                self.batch.put_meta(META_AUDIT, &head.encode())?;
+            }
         }
+        self.noticed.audited = self.trail.into_lines();
         self.noticed.schema = self.schema;
         Ok(self.noticed)
     }

@@ -12,6 +12,9 @@ pub const META_SUBENTRIES: &[u8] = b"subentries";
 pub const META_TIME: &[u8] = b"time";
 /// Meta key: the format level of the database, big-endian in 4 bytes. Missing at the first level.
 pub const META_LEVEL: &[u8] = b"level";
+/// Meta key: the end of the audit's chain, as [`audit::Head`] encodes it. Missing until the audit
+/// begins for the first time.
+pub const META_AUDIT: &[u8] = b"audit";
 /// Meta key: the cluster that the database belongs to, as identifier (16 bytes) and generation (8
 /// bytes, big-endian). Missing in the database of a node alone.
 pub const META_CLUSTER: &[u8] = b"cluster";

@@ -75,6 +75,9 @@ pub enum Failure {
     /// A record or the database has a format level that this program does not execute.
     #[error(transparent)]
     Level(crate::level::Unknown),
+    /// The audit is required and its lines cannot be written; nothing was changed.
+    #[error("the audit cannot be written: {0}")]
+    Unaudited(String),
     /// The caller cancelled the work; nothing was changed.
     #[error("cancelled; nothing was changed")]
     Cancelled,

@@ -199,8 +199,10 @@ fn descriptions(change: &Change) -> Box<dyn Iterator<Item = &Description> + '_> 
         Change::Add(addition) => Box::new(addition.attributes.iter().map(|it| &it.description)),
         Change::Modify(changes) => Box::new(changes.iter().map(|it| &it.given.description)),
         Change::Rename(renaming) => Box::new(renaming.rdn.values.iter().map(|(it, _)| it)),
-        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {
-            Box::new(std::iter::empty())
-        }
+        Change::Delete
+        | Change::Reclaim(_)
+        | Change::Attempts(_)
+        | Change::Level(_)
+        | Change::Audit(_) => Box::new(std::iter::empty()),
     }
 }

@@ -15,7 +15,7 @@
 //! | 5 | `climb`, `descent` | walks over groups |
 //! | 4 | `dynamic` on `stored` | dynamic groups, which test entries as stored |
 //! | 3 | `effort`, `members` on `membership` | limits on walks, members, access to groups |
-//! | 2 | `access`, `account`, `plans` | access rules, accounts, candidates of searches |
+//! | 2 | `access`, `account`, `author`, `plans` | access rules, accounts, candidates of searches |
 //! | 1 | `plain` | the snapshot, narrowed to the subject |
 //! | 0 | `lenders`, `pace` on `served` | collective attributes, slices and their time |
 //!
@@ -25,6 +25,7 @@
 
 mod access;
 mod account;
+mod author;
 mod climb;
 mod collective;
 mod computed;
@@ -32,6 +33,7 @@ mod descent;
 mod dynamic;
 mod effort;
 mod entry;
+mod explained;
 mod facts;
 mod lenders;
 mod linked;
@@ -42,6 +44,8 @@ mod pace;
 mod paced;
 mod plain;
 mod plans;
+mod remembered;
+mod rule_entries;
 mod ruled;
 mod served;
 mod sights;
@@ -51,13 +55,17 @@ mod walks;
 
 pub use dynamic::{Described, EachDescribed};
 pub use entry::VisibleEntry;
+pub use explained::{Explained, ExplainedReason};
 pub use members::{EachMember, write_member};
 pub use membership::Reach;
 pub use met::{Meeting, Met, MetEntries};
 pub use pace::SLICE_US;
 pub use paced::whole_bytes_max;
 pub use plain::{Place, PlainView, WalkLimits};
+pub use remembered::JudgedSubjects;
 pub use ruled::Claim;
+#[cfg(debug_assertions)]
+pub use ruled::compare_kept_rules;
 pub use served::{Permit, Room, Served};
 pub use tested::Tested;
 pub use walks::Walks;

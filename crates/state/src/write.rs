@@ -5,7 +5,7 @@
 //! position and time.
 
 use crate::grant::Grant;
-use policy::Attempt;
+use policy::{Attempt, Hashing};
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema, TypeId};
 
@@ -51,12 +51,19 @@ pub struct WriteOptions {
     /// one does not make the others new. False in records of earlier builds, which are executed as
     /// they were.
     pub counts_passwords: bool,
-    /// Position of the state in which the client's node took the write, if the first of two
-    /// competing writes wins at this name; `None` if both are executed.
+    /// Whether the change gives a stored password another form, and has none of the effects of a
+    /// new password.
+    pub rehashes: bool,
+    /// Position of the state in which the client's node took the write, if the write is executed
+    /// only while the entry is as it was then: the first of two competing writes wins at this name,
+    /// or access was decided by what the entry has. `None` if it is executed in any case.
     pub seen: Option<u64>,
     /// Former passwords, with which a new one is compared before it is hashed. Not logged, because
     /// execution does not need them.
     pub former: Option<Box<Former>>,
+    /// Scheme and cost of new passwords; `None` for the setting. Not logged, because passwords are
+    /// hashed before.
+    pub hashing: Option<Hashing>,
 }
 
 /// The present and former passwords of an account.
@@ -111,9 +118,10 @@ impl Write {
     }
 
     /// Returns whether the write changes what other writes are resolved under: an entry of the
-    /// configuration, whose name is given, or the format level. It shares its record with none.
+    /// configuration, whose name is given, the format level, or whether changes are audited. It
+    /// shares its record with none.
     pub fn configures(&self, config: &Name) -> bool {
-        matches!(self.change, Change::Level(_)) || self.name().is_within(config)
+        matches!(self.change, Change::Level(_) | Change::Audit(_)) || self.name().is_within(config)
     }
 
     /// Returns whether an option is set.
@@ -130,9 +138,11 @@ impl Write {
                 Change::Add(addition) => (&addition.attributes, &[], Some(&addition.rdn)),
                 Change::Modify(changes) => (&[], changes, None),
                 Change::Rename(renaming) => (&[], &[], Some(&renaming.rdn)),
-                Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {
-                    (&[], &[], None)
-                }
+                Change::Delete
+                | Change::Reclaim(_)
+                | Change::Attempts(_)
+                | Change::Level(_)
+                | Change::Audit(_) => (&[], &[], None),
             };
         let given = given.iter().chain(changes.iter().map(|it| &it.given));
         let naming = rdn.into_iter().flat_map(|it| &it.values);
@@ -177,6 +187,8 @@ pub enum Change {
     Attempts(Vec<Attempt>),
     /// Raises the format level of the database; a write of the server itself, without a name.
     Level(u32),
+    /// Begins or ends the audit; a write of the server itself, without a name.
+    Audit(bool),
 }
 
 /// A new entry.
@@ -233,7 +245,11 @@ impl Write {
         let change = match &self.change {
             Change::Add(addition) => addition.attributes.iter().map(given).sum(),
             Change::Modify(changes) => changes.iter().map(|it| given(&it.given)).sum(),
-            Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => 0,
+            Change::Delete
+            | Change::Reclaim(_)
+            | Change::Attempts(_)
+            | Change::Level(_)
+            | Change::Audit(_) => 0,
             Change::Rename(renaming) => 2 * renaming.rdn_spelled.len(),
         };
         size_of::<Write>() + self.by().len() + 2 * self.spelled.len() + change

@@ -72,7 +72,8 @@ fn given(change: &Change) -> Box<dyn Iterator<Item = (bool, &Given)> + '_> {
         | Change::Rename(_)
         | Change::Reclaim(_)
         | Change::Attempts(_)
-        | Change::Level(_) => Box::new(std::iter::empty()),
+        | Change::Level(_)
+        | Change::Audit(_) => Box::new(std::iter::empty()),
     }
 }
 

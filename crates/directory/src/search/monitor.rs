@@ -43,6 +43,7 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_database(&mut tree, shared, &status, now_us)?;
     put_compaction(&mut tree, shared);
     put_scrub(&mut tree, shared, &status);
+    put_audit(&mut tree, &status);
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
@@ -235,6 +236,27 @@ fn put_scrub(tree: &mut Tree<'_>, shared: &DirectoryState, status: &Status) {
             entry.put("pandoScrubEnd", [generalized_time(ended_us)]);
         }
         number(entry, "pandoScrubDamages", standing.damages);
+    });
+}
+
+/// Adds how the files of the audit stand.
+fn put_audit(tree: &mut Tree<'_>, status: &Status) {
+    let shown = &status.audit;
+    let state = match (shown.is_on, &shown.trouble) {
+        (false, _) => "off",
+        (true, None) => "writing",
+        (true, Some(_)) if shown.refuses => "refusing writes",
+        (true, Some(_)) => "waiting for room",
+    };
+    tree.put(&below("cn=Audit"), "pandoMonitored", |entry| {
+        entry.put("pandoAuditState", [state]);
+        if shown.is_on {
+            number(entry, "pandoAuditLine", shown.line);
+            number(entry, "pandoAuditPosition", shown.position);
+        }
+        if let Some(trouble) = &shown.trouble {
+            entry.put("pandoAuditTrouble", [trouble.as_str()]);
+        }
     });
 }
 

@@ -74,7 +74,14 @@ impl PeerNode for ServedNode {
         let standing = own.and_then(|it| it.standing).unwrap_or_default();
         let status = self.directory.status().ok();
         let differing = self.log.differences();
-        let trouble = self.log.health().trouble.or_else(|| {
+        let audit = status.as_ref().map(|it| &it.audit);
+        let unaudited = audit.filter(|it| it.refuses).and_then(|it| {
+            let trouble = it.trouble.as_ref()?;
+            Some(format!(
+                "no writes are taken, for they cannot be audited: {trouble}"
+            ))
+        });
+        let trouble = self.log.health().trouble.or(unaudited).or_else(|| {
             let first = differing.first()?;
             Some(format!("nodes differ at position {}", first.position))
         });

@@ -29,6 +29,7 @@ pub fn of(figures: &Figures) -> Map<String, Value> {
     put("database", database(figures.at("cn=Database")));
     put("compaction", compaction(figures.at("cn=Compaction")));
     put("scrub", scrub(figures.at("cn=Scrub")));
+    put("audit", audit(figures.at("cn=Audit")));
     put("writes", writes(figures.at("cn=Writes")));
     put("indexes", figures.below("cn=Indexes").map(index).collect());
     all
@@ -99,6 +100,16 @@ fn scrub(it: &Shown) -> Value {
         "total": it.number("pandoScrubTotal"),
         "ended": it.texts("pandoScrubEnd").first(),
         "damages": it.number("pandoScrubDamages"),
+    })
+}
+
+/// How the files of the audit stand.
+fn audit(it: &Shown) -> Value {
+    json!({
+        "state": it.text("pandoAuditState"),
+        "line": it.number("pandoAuditLine"),
+        "position": it.number("pandoAuditPosition"),
+        "trouble": it.texts("pandoAuditTrouble").first(),
     })
 }
 

@@ -28,6 +28,7 @@ pub fn of(figures: &Figures) -> Vec<String> {
     ));
     lines.push(database(figures.at("cn=Database")));
     lines.extend(damage(figures));
+    lines.extend(audit(figures));
     lines.extend(compaction(figures.at("cn=Compaction")));
     lines.extend(writes(figures.at("cn=Writes")));
     lines.push(indexes(figures));
@@ -150,6 +151,18 @@ fn damage(figures: &Figures) -> Vec<String> {
     };
     lines.push(line("scrub", &text));
     lines
+}
+
+/// A line about the audit; `None` if this node writes no lines of it.
+fn audit(figures: &Figures) -> Option<String> {
+    let it = figures.at("cn=Audit");
+    let last = it.number("pandoAuditLine").unwrap_or(0);
+    let text = match (it.text("pandoAuditState"), it.text("pandoAuditTrouble")) {
+        ("" | "off", _) => return None,
+        (state, "") => format!("{state}, {} so far", counted(last, "line")),
+        (state, trouble) => format!("{state} after line {last}: {trouble}"),
+    };
+    Some(line("audit", &text))
 }
 
 /// A line about the last compaction since the start; `None` if there was none.

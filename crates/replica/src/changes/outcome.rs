@@ -142,8 +142,10 @@ mod tests {
             ending: Vec::new(),
             left_work: false,
             concerned: Concerned::default(),
+            rehashed: Vec::new(),
             configuration: false,
             reclaimed: 0,
+            audited: None,
         };
         let outcome = Outcome::of(&record, &applied, 1_000);
         assert!((0..9).all(|it| outcome.has(it)));

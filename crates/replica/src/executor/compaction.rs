@@ -110,6 +110,9 @@ impl Executor {
         if let Some(keeper) = &mut self.parts.keeper {
             keeper.begin_another();
         }
+        if let Some(keeper) = &mut self.parts.audit.keeper {
+            keeper.begin_another_log();
+        }
         let retired = self.parts.store.replace_with(ready.copy)?;
         // The copy has at least the indexes that searches use, so the previous catalog's are valid
         // too.

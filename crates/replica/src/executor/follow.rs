@@ -154,6 +154,9 @@ impl Executor {
         // attempt must not add them again.
         self.following.relayed = group.relayed();
         taken?;
+        if !group.rehashed().is_empty() {
+            self.parts.observer.rehashed(group.rehashed());
+        }
         let (work, following) = group.commit(&self.parts.catalog)?;
         self.following = following;
         Ok(work)
@@ -175,6 +178,9 @@ impl Executor {
                     self.journal.accompany(file);
                 }
             }
+        }
+        for audited in work.audited {
+            self.keep_audited(Some(audited));
         }
         let now_us = self.parts.clock.now_us();
         let changed = u64::from(work.changed);

@@ -5,10 +5,12 @@ use crate::changes::Outcome;
 use crate::commit_log::{DIGEST_EVERY, LogEvent, LogRecord};
 use crate::payload::{self, Head};
 use arc_swap::ArcSwap;
+use policy::rehash::Rehashed;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
 use state::concerned::Concerned;
 use state::equality;
+use state::execute::Audited;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
 use state::stop::Failure;
@@ -44,12 +46,16 @@ pub(super) struct Done {
     pub version: u64,
     /// Accounts whose connections are to be judged again.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form.
+    pub rehashed: Vec<Rehashed>,
     /// Whether work was left to later writes.
     pub left_work: bool,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
     /// Records for the kept changes; empty if none are kept.
     pub kept: Vec<Kept>,
+    /// Lines of the audit, one item for each record that has some.
+    pub audited: Vec<Audited>,
     /// The ends of this process's bundles.
     pub settled: Vec<Settled>,
     writes: usize,
@@ -286,8 +292,10 @@ impl<'g> Group<'g> {
         done.changed += applied.changed;
         done.reclaimed += applied.reclaimed;
         done.concerned.join(&applied.concerned);
+        done.rehashed.extend(applied.rehashed);
         done.left_work |= applied.left_work;
         done.ending.extend(applied.ending);
+        done.audited.extend(applied.audited);
         self.after = applied.catalog;
         let results = applied.results;
         self.settle(logged.own, Fate::Executed { results, position });
@@ -323,6 +331,11 @@ impl<'g> Group<'g> {
     fn settle(&mut self, own: Option<u64>, fate: Fate) {
         let settled = own.map(|number| Settled { number, fate });
         self.done.settled.extend(settled);
+    }
+
+    /// Passwords that were stored in another form so far.
+    pub fn rehashed(&self) -> &[Rehashed] {
+        &self.done.rehashed
     }
 
     /// Commits the transaction, after publishing the catalog that it needs.

@@ -247,7 +247,7 @@ impl World {
                 (member.take_heard(), member.standing())
             };
             self.oracle.require_state(number, &standing);
-            assert_eq!(heard.undecided, [], "node {number} follows the log");
+            assert!(heard.undecided.is_empty(), "node {number} follows the log");
             for answer in heard.answers {
                 self.oracle.require_answer(number, &answer);
             }

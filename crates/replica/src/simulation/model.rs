@@ -125,7 +125,7 @@ impl Model {
                 reasons: vec![ResultCode::NO_SUCH_OBJECT],
                 unsure: true,
             },
-            Change::Level(_) => Verdict {
+            Change::Level(_) | Change::Audit(_) => Verdict {
                 reasons: vec![ResultCode::UNWILLING_TO_PERFORM],
                 unsure: true,
             },

@@ -7,7 +7,7 @@ use super::events::{Answers, Commits, Events};
 use super::log::{Ordered, SimulatedLog};
 use crate::clients::{Submission, Writes};
 use crate::clock::Clock;
-use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::executor::{AuditPart, Executor, IndexSlices, OwnWrites, Parts};
 use crate::node::Opened;
 use crate::reclaiming::Sizes as ReclaimSizes;
 use crate::writer::{Queue, Thread};
@@ -60,6 +60,7 @@ impl Node {
             own: OwnWrites::Ordered(Box::new(log)),
             disk: Arc::clone(&disk) as Arc<dyn store::Disk>,
             keeper: None,
+            audit: AuditPart::none(),
             commits: Arc::default(),
             compaction: Arc::default(),
             observer: Arc::new(Commits {

@@ -40,6 +40,7 @@ pub(super) fn write(write: &Write, schema: &Schema) -> String {
         }
         Change::Reclaim(most) => format!("reclaim {most}"),
         Change::Level(level) => format!("raise the level to {level}"),
+        Change::Audit(begins) => format!("audit: {begins}"),
         Change::Attempts(attempts) => format!("{} attempts on {name}", attempts.len()),
     };
     match write.is_rehearsal() {

@@ -183,6 +183,9 @@ impl Workload<'_> {
 
     /// A change of the configuration.
     fn setting(&mut self) -> Write {
+        if self.random.chance(15) {
+            return Write::of_no_entry(Change::Audit(self.random.chance(70)));
+        }
         let index = *self.random.pick(INDEXED);
         let name = match self.random.chance(50) {
             true => UNIQUE_INDEX.to_owned(),

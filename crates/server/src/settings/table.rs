@@ -42,6 +42,7 @@ pub const TABLE: &[Section] = &[
     Passwords::SECTION,
     Sasl::SECTION,
     Changes::SECTION,
+    Audit::SECTION,
     Database::SECTION,
     Cluster::SECTION,
 ];
@@ -69,6 +70,10 @@ section! {
         /// relay on this machine passes clients on without saying who they are. Holds for
         /// connections that are opened afterwards.
         trust_local: bool = true, "`true` or `false`", NextBind;
+
+        /// Let the system write the memory of this process, with passwords in it, to a file when
+        /// the process crashes.
+        core_dumps: bool = false, "`true` or `false`", Restart;
     }
     tls: Tls,
     threads: Threads,
@@ -82,6 +87,7 @@ section! {
     passwords: Passwords,
     sasl: Sasl,
     changes: Changes,
+    audit: Audit,
     database: Database,
     cluster: Cluster,
 }
@@ -297,6 +303,14 @@ section! {
         /// ppolicy_use_lockout of slapd): to a bind with the right password, from an address where
         /// it was right lately. Other binds are told nothing, and not verified under a lock.
         tell_locked: bool = false, "`true` or `false`", Restart;
+
+        /// Whether a password that is stored with another scheme than `scheme`, or at less cost, is
+        /// hashed anew after a bind. pwdRehashOnBind of a password policy comes before this.
+        rehash_on_bind: bool = false, "`true` or `false`", Restart;
+
+        /// Whether passwords hashed by traditional crypt(3), with DES, are right. It looks at eight
+        /// characters only, and every such hash can be broken.
+        allow_des: bool = false, "`true` or `false`", Restart;
     }
 }
 
@@ -312,6 +326,27 @@ section! {
         /// Mebibytes of changes kept in data/changes, for incremental backups, for restores to any
         /// moment and for exports of changes; the oldest go when there are more. 0: none are kept.
         keep_mib: u32 = 0, "MiB", Restart;
+    }
+}
+
+section! {
+    "audit" Audit {
+        /// Write a line for every changed entry into data/audit: who, from where, how, by which
+        /// rule, and the values that differ. In a cluster, the first node that is told so begins
+        /// the audit for all.
+        enabled: bool = false, "`true` or `false`", Restart;
+
+        /// Refuse writes while their lines cannot be written.
+        required: bool = false, "`true` or `false`", Restart;
+
+        /// Mebibytes from which on a file of lines is closed and another one begun.
+        file_mib: u32 = 64, "MiB" in [1..=1_024], Restart;
+
+        /// Mebibytes of files that are kept; the oldest go when there are more. 0: all are kept.
+        keep_mib: u32 = 0, "MiB", Restart;
+
+        /// Days for which a closed file is kept. 0: for ever.
+        keep_days: u32 = 0, "days", Restart;
     }
 }
 

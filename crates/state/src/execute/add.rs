@@ -6,6 +6,7 @@ use super::links::Given;
 use crate::stop::{Refusal, Stop};
 use crate::time::uuid_text;
 use crate::write::{Addition, Write};
+use audit::Operation;
 use protocol::ResultCode;
 use schema::{AttributeNumber, TypeId};
 use std::borrow::Cow;
@@ -19,7 +20,7 @@ impl Execution<'_, '_> {
         for given in &addition.attributes {
             numbers.push(self.number(&given.description)?);
         }
-        let account = self.account_concerned(&numbers)?;
+        let account = self.account_concerned(write, &numbers)?;
         let mut draft = Draft::new(parent, &addition.rdn_spelled);
         for (given, number) in addition.attributes.iter().zip(&numbers) {
             let values = draft.values_mut(&self.schema, *number);
@@ -76,6 +77,7 @@ impl Execution<'_, '_> {
         let bytes = draft.encode(&self.schema, self.position);
         let (parent, edits) = (draft.parent, draft.links);
         let (id, text) = self.id_of_new(write.name())?;
+        let audited = self.new_values(id, &bytes, &edits)?;
         let row = if parent.0 == 0 {
             write.name().bytes()
         } else {
@@ -86,6 +88,7 @@ impl Execution<'_, '_> {
         };
         self.batch.insert(id, parent, row, &bytes)?;
         self.store_links(id, edits)?;
+        self.audit(Operation::Add, id, &audited)?;
         self.history.added(id);
         self.notice_change(id, &write.change);
         // The entry may be a member of itself.

@@ -8,6 +8,7 @@ use super::draft::Draft;
 use crate::stop::Stop;
 use crate::time::parse_uuid;
 use crate::write::Write;
+use audit::Operation;
 use protocol::ResultCode;
 use protocol::counted;
 use std::borrow::Cow;
@@ -77,6 +78,8 @@ impl Execution<'_, '_> {
 
     fn remove(&mut self, id: EntryId, parent: EntryId, row: &[u8]) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
+        let audited = self.vanishing(id)?;
+        self.audit(Operation::Delete, id, &audited)?;
         self.leave_groups(id, &spelled, usize::MAX)?;
         self.leave_texts(&spelled)?;
         let links = self
@@ -93,6 +96,7 @@ impl Execution<'_, '_> {
     /// Detaches an entry with all its subordinates.
     fn detach(&mut self, id: EntryId, name: (EntryId, &[u8])) -> Result<(), Stop> {
         let (uuid, spelled) = self.remains(id)?;
+        self.audit(Operation::DeleteSubtree, id, &[])?;
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -127,6 +131,8 @@ impl Execution<'_, '_> {
                 left = 0;
                 break;
             }
+            let audited = self.vanishing(entry.id)?;
+            self.audit(Operation::Clear, entry.id, &audited)?;
             self.batch.reclaim(entry)?;
             self.history.reclaimed(entry.id, entry.top, uuid, &spelled);
             left = left.saturating_sub(1);

@@ -189,6 +189,7 @@ impl Execution<'_, '_> {
                 self.stamped(group, &view, &snapshot)?
             };
             self.batch.update(group, &bytes)?;
+            self.audit_consequence(group)?;
             self.history.modified(group);
             self.noticed.changed += 1;
         }

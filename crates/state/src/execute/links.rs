@@ -59,6 +59,21 @@ impl Edit {
         self.count
     }
 
+    /// Whether the stored set is removed as a whole.
+    pub fn replaces(&self) -> bool {
+        self.replaces
+    }
+
+    /// Members that have ids, and whether they are in the set afterwards.
+    pub fn members(&self) -> &BTreeMap<EntryId, bool> {
+        &self.members
+    }
+
+    /// New texts as spelled, in no order.
+    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.texts.values().map(Vec::as_slice)
+    }
+
     fn clear(&mut self) {
         self.replaces |= self.base.take().is_some();
         self.members.clear();

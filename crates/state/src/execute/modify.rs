@@ -9,6 +9,7 @@ use super::unique::Own;
 use crate::stop::Stop;
 use crate::stored_form::normal;
 use crate::write::{Modification, Write};
+use audit::Operation;
 use protocol::name::parse_name;
 use protocol::{ChangeOperation, ResultCode};
 use schema::syntax::OID_INTEGER;
@@ -28,11 +29,11 @@ impl Execution<'_, '_> {
             numbers.push(self.number(&change.given.description)?);
         }
         let due = self.numbers_due(name)?;
-        let account = self.account_concerned(&numbers)?;
+        let account = self.account_concerned(write, &numbers)?;
         let object_class = self.catalog.known.object_class.number;
         let permissive = write.has(|it| it.permissive);
         let relaxed = write.has(|it| it.relaxed);
-        let (end, counters, edits);
+        let (end, counters, edits, rehashed, audited);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -67,8 +68,8 @@ impl Execution<'_, '_> {
             } else {
                 self.check_classes(&mut draft)?;
             }
-            self.follow_change(write, Some(&view), &mut draft, &numbers, account.as_ref())?;
-            self.stamp(&mut draft, write.by(), &numbers);
+            let account = account.as_ref();
+            rehashed = self.stamp_modified(write, id, &view, &mut draft, &numbers, account)?;
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }
@@ -77,6 +78,7 @@ impl Execution<'_, '_> {
             self.refuse_held_links(name, &draft, changes, id)?;
             end = self.changed_end(&draft, &numbers);
             let bytes = draft.encode(&self.schema, self.position);
+            audited = self.drafted(id, &view, &draft, &bytes)?;
             edits = draft.links;
             bytes
         };
@@ -87,7 +89,9 @@ impl Execution<'_, '_> {
         self.store_links(id, edits)?;
         self.notice_change(id, &write.change);
         self.keep(&counters)?;
+        self.audit(Operation::Modify, id, &audited)?;
         self.history.modified(id);
+        self.noticed.rehashed.extend(rehashed);
         self.notice_end(id, end);
         Ok(())
     }

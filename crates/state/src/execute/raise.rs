@@ -3,6 +3,7 @@
 use super::Execution;
 use crate::level;
 use crate::stop::Stop;
+use audit::Operation;
 use protocol::ResultCode;
 
 impl Execution<'_, '_> {
@@ -17,6 +18,7 @@ impl Execution<'_, '_> {
         }
         level::require_known(to)?;
         level::raise(self.batch, to)?;
+        self.audit_directory(Operation::Level(to))?;
         self.noticed.configuration = true;
         Ok(())
     }

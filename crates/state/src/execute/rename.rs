@@ -2,16 +2,19 @@
 //! subtree.
 
 use super::Execution;
+use super::difference::Difference;
 use super::draft::{Draft, position_of};
 use super::options::name_afterwards;
+use super::trail::Named;
 use super::unique::Own;
 use crate::stop::Stop;
 use crate::write::{Renaming, Write};
+use audit::{Change, Operation};
 use protocol::ResultCode;
 use protocol::name::parse_name;
 use schema::{Name, TypeId};
 use std::borrow::Cow;
-use store::{EntryId, Lookup};
+use store::{EntryId, EntryView, Lookup};
 
 impl Execution<'_, '_> {
     pub(super) fn rename(&mut self, write: &Write, renaming: &Renaming) -> Result<(), Stop> {
@@ -37,17 +40,38 @@ impl Execution<'_, '_> {
             .leaf()
             .expect("the root is refused when it is resolved");
         let new_row = renaming.rdn.normal.as_slice();
+        let audited = self.renaming(id, &bytes)?;
         // The entry replaces texts that equal its new name.
         self.take_place(id, write.name())?;
         self.batch
             .rename(id, (old_parent, old_row), (parent, new_row), &bytes)?;
         self.take_place(id, &name_afterwards(write))?;
+        let to = self.spelled_name(id)?;
+        if let Some((named, changes)) = audited {
+            self.audit_named(Operation::Rename(&to), &named, &changes)?;
+        }
         self.history
             .renamed(id, &spelled, old_parent, moved_subtree);
-        if self.spelled_name(id)? != spelled {
+        if to != spelled {
             self.change_groups_of(id)?;
         }
         Ok(())
+    }
+
+    /// The entry's name and the differences of its values, before it is renamed; `None` while
+    /// changes are not audited.
+    fn renaming(&self, id: EntryId, after: &[u8]) -> Result<Option<(Named, Vec<Change>)>, Stop> {
+        if !self.trail.is_on() {
+            return Ok(None);
+        }
+        let snapshot = self.batch.snapshot();
+        let changes = self.differences(&Difference {
+            id,
+            before: snapshot.entry(id)?,
+            after: Some(EntryView::new(after)?),
+            edits: &[],
+        })?;
+        Ok(Some((self.named(id)?, changes)))
     }
 
     /// Returns the encoded entry under its new name, and the id of its former superior.

@@ -88,6 +88,7 @@ impl Execution<'_, '_> {
         };
         let before = (self.schema.clone(), self.noticed.clone());
         let mark = self.history.mark();
+        let lines = self.trail.mark();
         let savepoint = self.batch.save().map_err(failed(0))?;
         let mut controls = Vec::with_capacity(writes.len());
         for (at, write) in writes.iter().enumerate() {
@@ -104,6 +105,7 @@ impl Execution<'_, '_> {
                         (self.schema, self.noticed) = before;
                         self.batch.set_schema(self.schema.clone());
                         self.history.rewind(mark);
+                        self.trail.rewind(&lines);
                     }
                     return Err(Broken { at, stop });
                 }

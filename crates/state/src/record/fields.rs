@@ -3,6 +3,7 @@
 use super::Describe;
 use crate::grant::Grant;
 use crate::write::{Addition, Change, Given, Modification, Renaming, Write, WriteOptions};
+use audit::Author;
 use policy::{Attempt, AttemptKind};
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema};
@@ -24,6 +25,7 @@ pub(super) mod field {
     pub const TREE: u8 = 11;
     pub const COUNTS_PASSWORDS: u8 = 12;
     pub const SEEN: u8 = 13;
+    pub const REHASHES: u8 = 15;
     pub const ADD: u8 = 16;
     pub const MODIFY: u8 = 17;
     pub const DELETE: u8 = 18;
@@ -32,6 +34,8 @@ pub(super) mod field {
     pub const RECLAIM: u8 = 21;
     pub const ATTEMPTS: u8 = 22;
     pub const LEVEL: u8 = 23;
+    pub const AUTHOR: u8 = 24;
+    pub const AUDIT: u8 = 25;
 }
 
 pub(super) fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
@@ -43,6 +47,9 @@ pub(super) fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
     }
     if let Some(options) = &write.options {
         put_options(out, options);
+    }
+    if let Some(author) = write.grant.author() {
+        put_field(out, field::AUTHOR, &author_bytes(author));
     }
     match &write.change {
         Change::Add(addition) => {
@@ -64,6 +71,7 @@ pub(super) fn put_write(out: &mut Vec<u8>, write: &Write, schema: &Schema) {
             sized(out, |out| put_attempts(out, attempts));
         }
         Change::Level(level) => put_field(out, field::LEVEL, &level.to_le_bytes()),
+        Change::Audit(begins) => put_field(out, field::AUDIT, &[u8::from(*begins)]),
     }
 }
 
@@ -137,6 +145,7 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
         (field::RELAXED, options.relaxed),
         (field::TREE, options.tree),
         (field::COUNTS_PASSWORDS, options.counts_passwords),
+        (field::REHASHES, options.rehashes),
     ];
     for (tag, _) in flags.into_iter().filter(|(_, set)| *set) {
         put_field(out, tag, &[1]);
@@ -152,7 +161,7 @@ fn take_option(
     content: &[u8],
     into: &mut Option<Box<WriteOptions>>,
 ) -> Result<bool, String> {
-    if !(field::ADMINISTRATOR..=field::SEEN).contains(&tag) {
+    if !(field::ADMINISTRATOR..=field::SEEN).contains(&tag) && tag != field::REHASHES {
         return Ok(false);
     }
     let options = into.get_or_insert_default();
@@ -165,6 +174,7 @@ fn take_option(
         field::RELAXED => options.relaxed = content == [1],
         field::TREE => options.tree = content == [1],
         field::COUNTS_PASSWORDS => options.counts_passwords = content == [1],
+        field::REHASHES => options.rehashes = content == [1],
         _ => options.seen = Some(take_position(content)?),
     }
     Ok(true)
@@ -184,6 +194,7 @@ pub(super) fn take_write(
     let mut together = None;
     let (mut by, mut name, mut spelled) = (String::new(), Name::root(), String::new());
     let (mut manage_dsa_it, mut options, mut change) = (false, None, None);
+    let mut author = None;
     while !input.is_empty() {
         let [tag] = input.take()?;
         let content = input.counted()?;
@@ -197,6 +208,8 @@ pub(super) fn take_write(
             field::DELETE => change = Some(Change::Delete),
             field::RECLAIM => change = Some(Change::Reclaim(take_number(content)?)),
             field::LEVEL => change = Some(Change::Level(take_number(content)?)),
+            field::AUTHOR => author = Some(Box::new(take_author(content)?)),
+            field::AUDIT => change = Some(Change::Audit(take_flag_alone(content)?)),
             field::ATTEMPTS => change = Some(Change::Attempts(take_attempts(content)?)),
             field::TOGETHER => together = Some(take_together(content)?),
             field::RENAME => change = Some(Change::Rename(take_renaming(content, describe)?)),
@@ -206,17 +219,47 @@ pub(super) fn take_write(
     }
     let change = change.ok_or_else(|| "expected a change, got none".to_owned())?;
     // Execution relies on this: a write to the root is refused when it is resolved.
-    if name.depth() == 0 && !matches!(change, Change::Reclaim(_) | Change::Level(_)) {
+    let is_of_no_entry = matches!(
+        change,
+        Change::Reclaim(_) | Change::Level(_) | Change::Audit(_)
+    );
+    if name.depth() == 0 && !is_of_no_entry {
         return Err("expected the name of an entry, got the root".to_owned());
     }
     let write = Write {
-        grant: Grant::recorded(by, name),
+        grant: Grant::recorded(by, name).with_author(author),
         spelled,
         manage_dsa_it,
         options,
         change,
     };
     Ok((write, together))
+}
+
+/// The texts of an author, counted.
+fn author_bytes(author: &Author) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    for text in author.texts() {
+        put_counted(&mut out, text.as_bytes());
+    }
+    out
+}
+
+fn take_author(content: &[u8]) -> Result<Author, String> {
+    let mut input = Bytes::new(content);
+    let mut texts: [String; 7] = Default::default();
+    for it in &mut texts {
+        *it = text(input.counted()?)?;
+    }
+    require_end(&input)?;
+    Ok(Author::of_texts(texts))
+}
+
+fn take_flag_alone(content: &[u8]) -> Result<bool, String> {
+    let mut input = Bytes::new(content);
+    let flag = take_flag(&mut input)?;
+    require_end(&input)?;
+    Ok(flag)
 }
 
 fn put_addition(out: &mut Vec<u8>, addition: &Addition, schema: &Schema) {

@@ -118,7 +118,11 @@ fn given(write: &Write) -> Vec<(TypeId, &[Vec<u8>])> {
                 .map(|(it, value)| (it.type_id, std::slice::from_ref(value)))
                 .collect()
         }
-        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => Vec::new(),
+        Change::Delete
+        | Change::Reclaim(_)
+        | Change::Attempts(_)
+        | Change::Level(_)
+        | Change::Audit(_) => Vec::new(),
     }
 }
 

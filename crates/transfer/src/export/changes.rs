@@ -158,7 +158,7 @@ impl Printer<'_> {
             // Writes of the server itself, which cannot be applied elsewhere.
             let own = matches!(
                 write.change,
-                Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_)
+                Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) | Change::Audit(_)
             );
             if !frame.outcome.has(number) || hidden || own {
                 continue;
@@ -227,7 +227,7 @@ impl Printer<'_> {
                 .ldif
                 .put_record(out, &LdifRecord::Delete { dn, controls }),
             Change::Rename(renaming) => self.put_renaming(dn, controls, renaming, out)?,
-            Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {}
+            Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) | Change::Audit(_) => {}
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::chaos::Chaos;
 use crate::clients::{Clients, Observer, Submission, Writes};
 use crate::clock::Clock;
 use crate::commit_log::CommitLog;
-use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::executor::{AuditPart, Executor, IndexSlices, OwnWrites, Parts};
 use crate::follower::{Channels, Follower};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
@@ -142,6 +142,7 @@ impl Member {
             own: OwnWrites::Submitted(steward(&log, queues.first(), &in_flight)),
             disk: Arc::clone(&disk) as Arc<dyn store::Disk>,
             keeper: None,
+            audit: AuditPart::none(),
             commits: Arc::default(),
             compaction: Arc::default(),
             observer: Arc::new(Silent),

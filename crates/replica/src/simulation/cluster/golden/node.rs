@@ -8,7 +8,7 @@ use super::file::End;
 use crate::clients::{Observer, Submission};
 use crate::clock::Clock;
 use crate::commit_log::{CommitLog, LogEvent, LogRecord};
-use crate::executor::{Executor, IndexSlices, OwnWrites, Parts};
+use crate::executor::{AuditPart, Executor, IndexSlices, OwnWrites, Parts};
 use crate::in_flight::InFlight;
 use crate::membership::{self, ClusterMark};
 use crate::node::{Opened, steward};
@@ -73,6 +73,7 @@ impl GoldenNode {
             own: OwnWrites::Submitted(steward(&log, &queue, &in_flight)),
             disk: Arc::new(SystemDisk),
             keeper: None,
+            audit: AuditPart::none(),
             commits: Arc::default(),
             compaction: Arc::default(),
             observer: Arc::new(Silent),
