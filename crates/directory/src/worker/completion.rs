@@ -213,7 +213,10 @@ impl Worker {
                 let matched = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let name = change.write.name();
-                    password_modify::still_keeps(&context, entry, name, checked.matched)
+                    let kept =
+                        password_modify::still_keeps(&context, entry, name, checked.matched)?;
+                    BindState::of(call, &session.peer).settle(&change.tried, kept);
+                    Ok(kept)
                 });
                 return self.old_password_checked(session, id, *change, matched, out);
             }
@@ -260,6 +263,7 @@ impl Worker {
             write,
             reply,
             transaction,
+            tried: _,
         } = change;
         if transaction.is_some() {
             session.checking = session.checking.saturating_sub(1);
