@@ -156,7 +156,7 @@ impl<'x, 'b> Execution<'x, 'b> {
     /// Has the store read ahead for the next units, where there are several.
     pub fn announce(&self, units: &[Unit<'_>]) {
         if units.len() > 1 {
-            let first = units.iter().filter_map(|unit| unit.first());
+            let first = units.iter().filter_map(|writes| writes.first());
             self.batch.announce(first.map(Write::name));
         }
     }
