@@ -12,6 +12,7 @@
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`quality`]: rules for new passwords;
 //! - [`rehash`]: passwords that are hashed anew after a bind;
 //! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
@@ -23,6 +24,7 @@ pub mod limits;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod quality;
 pub mod rehash;
 pub mod secrets;
 pub mod shared;

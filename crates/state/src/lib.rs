@@ -36,6 +36,7 @@ pub mod origin;
 pub mod passwords;
 pub mod progress;
 pub mod projection;
+pub mod quality;
 pub mod read_entry;
 pub mod record;
 pub mod referral;

@@ -56,8 +56,13 @@ pub(crate) fn begin(
         mut reply,
         to_check,
     } = resolve(context, request, controls)?;
-    let proved = request.old_password.is_some();
-    new_password::check(call, context, &session.peer, &mut write, proved)?;
+    new_password::check(
+        call,
+        context,
+        &session.peer,
+        &mut write,
+        request.old_password,
+    )?;
     controls.ask(&mut reply);
     let kind = ResultKind::Extended;
     match (to_check, controls.transaction) {
