@@ -3,6 +3,7 @@
 //! The exit status of a tool is the LDAP result code, so each test reads like RFC 4511 appendix A.
 
 mod bulk_update;
+mod certificates;
 mod controls;
 mod dynamic;
 mod exchange;
@@ -13,6 +14,7 @@ mod password_policy;
 mod position;
 mod reading;
 mod rules;
+mod sasl;
 mod secrets;
 mod transactions;
 mod unindexed;

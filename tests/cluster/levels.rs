@@ -7,6 +7,7 @@ use kit::client::Modification;
 use kit::process::until;
 use kit::random::Random;
 use kit::{Entry, Folder, Pando, SUFFIX};
+use protocol::ResultCode;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -45,6 +46,10 @@ fn raise(nodes: &mut [Pando], grove: &Grove) {
     let upgrade = |node: &Pando| node.run_on_node(&["cluster", "upgrade"], &[]);
     refused(upgrade(&nodes[1]), 1, "the format level is 1, the highest");
     exchange(nodes, grove, 0);
+    // An older program would not know the attribute.
+    let change = [Modification::add("pandoRequire", &["authc"])];
+    let early = nodes[0].admin().modify("cn=config", &change);
+    assert_eq!(early.code, ResultCode::UNWILLING_TO_PERFORM, "{early}");
     exchange(nodes, grove, 1);
     let third = nodes[2].run_on_node(&["cluster", "upgrade"], &[]);
     refused(third, 1, "the highest that the programs");
@@ -72,7 +77,7 @@ fn cannot_serve(node: &Pando) {
     let listen = ["--listen", "ldap://127.0.0.1:0"];
     let late = node.run_on_node(&["serve"], &listen).expect(1);
     let mut lines = late.err.lines();
-    let last = lines.rfind(|it| it.contains("found 2: install a newer pando"));
+    let last = lines.rfind(|it| it.contains("found 3: install a newer pando"));
     assert!(last.is_some_and(|it| it.starts_with("pando: ")), "{late:?}");
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Of the workspace it uses only `protocol`, so that tests see the program from outside.
 
+pub mod authority;
 pub mod client;
 pub mod disk;
 pub mod enough;
@@ -23,6 +24,7 @@ pub mod sssd;
 pub mod subject;
 pub mod tools;
 
+pub use authority::Authority;
 pub use client::{Client, Entry, Found, Outcome};
 pub use disk::{CopyOnWrite, Disk};
 pub use enough::EnoughAtEnd;

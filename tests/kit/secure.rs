@@ -19,10 +19,16 @@ pub struct Secure {
 impl Secure {
     /// Serves a node with an empty tree.
     pub fn start() -> Self {
+        Secure::start_with("")
+    }
+
+    /// Serves a node with an empty tree and further settings.
+    pub fn start_with(more: &str) -> Self {
         let mut pando = Pando::init();
         let certificate = make_certificate(&pando.node());
         let settings = "listen = [\"ldap://127.0.0.1:0\", \"ldaps://127.0.0.1:0\"]\n\
                         [tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n";
+        let settings = format!("{settings}{more}");
         fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
         pando.serve_as_configured();
         let url = process::until("both listeners are announced", || {

@@ -15,6 +15,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pando-protocol", &[]),
     ("pando-schema", &["pando-protocol"]),
     ("pando-policy", &["pando-protocol", "pando-schema"]),
+    // docs/adr/0079
+    ("pando-sasl", &["pando-protocol", "pando-policy"]),
     ("pando-store", &["pando-protocol", "pando-schema"]),
     (
         "pando-state",
@@ -61,6 +63,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-protocol",
             "pando-schema",
             "pando-policy",
+            "pando-sasl",
             "pando-store",
             "pando-state",
             "pando-spool",
@@ -77,7 +80,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pando-load", &["pando-protocol"]),
     (
         "pando-server",
-        &["pando-protocol", "pando-policy", "pando-directory"],
+        &[
+            "pando-protocol",
+            "pando-policy",
+            "pando-sasl",
+            "pando-directory",
+        ],
     ),
     (
         "pando",

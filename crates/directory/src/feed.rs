@@ -7,10 +7,11 @@
 
 use crate::completion::{Completion, Finished, Mailbox, Mailboxes};
 use policy::rehash::{Rehashed, Renewals};
+use policy::seats::{Changed, Doubts};
 use protocol::MessageId;
 use replica::Observer;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All followers of a directory.
@@ -18,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Feed {
     following: AtomicUsize,
     bells: Mutex<Vec<Arc<Bell>>>,
-    /// Version of the last commit that may have changed whether connections may go on.
-    accounts: AtomicU64,
+    /// Accounts whose connections may have to end.
+    pub accounts: Doubts,
     mailboxes: Mailboxes,
     renewals: Mutex<Renewals>,
 }
@@ -75,13 +76,6 @@ impl Feed {
         })
     }
 
-    /// Version of the last commit that may have changed whether connections may go on; 0 if there
-    /// was none since the start.
-    #[inline]
-    pub fn accounts(&self) -> u64 {
-        self.accounts.load(Ordering::Acquire)
-    }
-
     /// Passwords that were stored in another form since the start.
     pub fn renewals(&self) -> MutexGuard<'_, Renewals> {
         self.renewals.lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,8 +128,11 @@ impl Observer for Feed {
         }
     }
 
-    fn accounts_changed(&self, version: u64) {
-        self.accounts.fetch_max(version, Ordering::SeqCst);
+    fn accounts_changed(&self, version: u64, changed: Changed<'_>) {
+        self.accounts.note(version, changed);
+        if changed.everybody || !changed.accounts.is_empty() {
+            self.mailboxes.each(|it| it.doubt());
+        }
     }
 
     fn rehashed(&self, passwords: &[Rehashed]) {
@@ -144,7 +141,7 @@ impl Observer for Feed {
     }
 
     fn release_snapshots(&self) {
-        self.mailboxes.wake();
+        self.mailboxes.each(|it| it.wake());
     }
 }
 

@@ -48,7 +48,7 @@ pub use monitor::{Connections, Front, ListenerState, SetLimits, Shown, ShownEntr
 pub use open::Directory;
 pub use operation::follow::{Followed, Follower};
 pub use options::{Connect, Options, Reached};
-pub use peer::Peer;
+pub use peer::{ClientCertificate, Peer};
 pub use replica::changes::Keeping;
 pub use replica::witnesses::{Testimony, WitnessQuestion, Witnesses};
 pub use replica::{Clock, InitOptions, Patience, Scrubbing, Status, SystemClock};

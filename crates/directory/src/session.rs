@@ -4,16 +4,19 @@ use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::arrival::Arrival;
 use crate::bulk_stream::BulkStream;
-use crate::peer::Peer;
+use crate::peer::{ClientCertificate, Peer};
 use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;
 use crate::transactions::Transactions;
 use policy::{LimitSettings, Subject, SubjectLimits};
 use protocol::{LdapResult, Request, oid};
 use replica::failure;
+use sasl::ChannelBindings;
 use spool::memory::{Account, Hold};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// State of one connection between operations.
 #[derive(Debug)]
@@ -23,6 +26,10 @@ pub struct Session {
     pub(crate) peer: Peer,
     pub(crate) subject: Rc<Subject>,
     pub(crate) limits: SubjectLimits,
+    /// Whether the last bind succeeded, also one of nobody.
+    pub(crate) has_bound: bool,
+    /// Whether the last bind was one of SASL.
+    pub(crate) by_sasl: bool,
     /// Whether the subject's password was reset, so that only changing it is allowed.
     pub(crate) must_change: bool,
     /// Number of writes submitted or held back whose results are not written yet.
@@ -97,6 +104,8 @@ impl Session {
             peer,
             subject,
             limits: limits.of_anonymous(),
+            has_bound: false,
+            by_sasl: false,
             must_change: false,
             waiting: 0,
             hashing: false,
@@ -114,6 +123,11 @@ impl Session {
     /// The DN that the session is bound as; empty while anonymous.
     pub fn bound_name(&self) -> &str {
         &self.subject.dn
+    }
+
+    /// The client's address; `None` for a Unix socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.peer.address
     }
 
     /// Whether nobody has authenticated.
@@ -173,6 +187,16 @@ impl Session {
         Rc::make_mut(&mut self.subject).secure = true;
     }
 
+    /// Sets the bindings to the TLS channel, whose handshake is finished.
+    pub fn bind_channel(&mut self, bindings: ChannelBindings) {
+        self.peer.bindings = Some(Box::new(bindings));
+    }
+
+    /// Records the certificate that the client has shown in its TLS handshake.
+    pub fn identified(&mut self, certificate: Arc<ClientCertificate>) {
+        self.peer.certificate = Some(certificate);
+    }
+
     fn forget_transactions(&mut self) {
         if let Some(transactions) = self.transactions.get_mut() {
             transactions.forget();
@@ -194,6 +218,7 @@ impl Session {
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = limits.of_anonymous();
         self.must_change = false;
+        self.has_bound = false;
         self.bound = None;
     }
 
@@ -205,6 +230,7 @@ impl Session {
         bound: Option<Box<Bound>>,
     ) {
         self.subject = Rc::new(subject);
+        self.has_bound = true;
         self.bound = bound;
         self.limits = limits;
     }

@@ -17,12 +17,11 @@ impl LocalClient {
     /// The errors of [`open`](Self::open); `Refused` if the bind is refused.
     pub fn as_owner(directory: &Directory, patience: Duration) -> Result<LocalClient, LocalError> {
         let peer = Peer {
-            address: None,
             secure: true,
             unix_uid: Some(0),
+            certificate: None,
             local: true,
-            bars_administrator: false,
-            exposed: false,
+            ..Peer::default()
         };
         let mut client = LocalClient::open(directory, peer, patience)?;
         client.authenticate(

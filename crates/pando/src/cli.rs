@@ -5,6 +5,7 @@ mod backup;
 mod cluster;
 mod data;
 mod examine;
+mod tls;
 mod watch;
 
 pub use access::{
@@ -20,6 +21,7 @@ pub use data::{
     Compress, Export, ExportFormat, FilterKind, Format, Generate, GenerateFormat, Import, Migrate,
 };
 pub use examine::{Bench, BenchScope, Conformance};
+pub use tls::{Identity, IdentityAction, IdentityShow, IdentityTest, Tls, TlsAction, TlsCheck};
 pub use watch::{Explain, ExplainScope, Remote, Report, Status};
 
 use clap::{Args, Parser, Subcommand, ValueHint};
@@ -79,6 +81,10 @@ pub enum Command {
     Schema(Schema),
     /// Show, apply, check, test, explain or import access rules
     Access(Access),
+    /// Show the rules that map identities to entries, or try them
+    Identity(Identity),
+    /// Look at a server's TLS
+    Tls(Tls),
     /// Set a password, or print the hash of one
     Passwd(Passwd),
     /// Show, add or drop indexes

@@ -14,6 +14,7 @@ mod estimate;
 mod explain;
 mod export;
 mod generate;
+mod identity;
 mod import;
 mod index;
 mod init;
@@ -34,6 +35,7 @@ mod secret;
 mod serve;
 mod status;
 mod streams;
+mod tls;
 mod trust;
 
 use clap::Parser;
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
         Command::Compact(it) => compact::compact(&it),
         Command::Schema(it) => schema::schema(&it.action),
         Command::Access(it) => access::access(&it.action),
+        Command::Identity(it) => identity::identity(&it.action),
+        Command::Tls(it) => tls::tls(&it.action),
         Command::Passwd(it) => passwd::passwd(&it),
         Command::Index(it) => index::index(&it.action),
         Command::Reload(it) => reload::reload(&it),

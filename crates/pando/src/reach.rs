@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum time for connecting and beginning TLS.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+pub const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum length of the response to StartTLS.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
@@ -99,7 +99,7 @@ impl Target {
 }
 
 /// StartTLS (RFC 4511 §4.14) as the first operation.
-fn start_tls(stream: &mut TcpStream) -> io::Result<()> {
+pub fn start_tls(stream: &mut TcpStream) -> io::Result<()> {
     let request = Request::Extended(ExtendedRequest {
         name: oid::START_TLS,
         value: None,

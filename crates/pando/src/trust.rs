@@ -4,6 +4,7 @@
 use crate::report::Problem;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -18,6 +19,17 @@ const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Client settings that trust the certificates of a file, or those of the system.
 pub fn config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, Problem> {
+    let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(Problem::failed)?;
+    let config = config
+        .dangerous()
+        .with_custom_certificate_verifier(verifier(ca)?);
+    Ok(Arc::new(config.with_no_client_auth()))
+}
+
+/// Verification that trusts the certificates of a file, or those of the system.
+pub fn verifier(ca: Option<&Path>) -> Result<Arc<dyn ServerCertVerifier>, Problem> {
     let path = ca.map_or_else(|| PathBuf::from(SYSTEM_CERTIFICATES), Path::to_path_buf);
     let certificates = CertificateDer::pem_file_iter(&path);
     let certificates = certificates.map_err(|error| Problem::file(&path, error))?;
@@ -27,19 +39,12 @@ pub fn config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, Problem> {
     if taken == 0 {
         return Err(Problem::file(&path, "expected certificates as PEM"));
     }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-    let verifier = Trust {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+    Ok(Arc::new(Trust {
         usual: usual.build().map_err(Problem::failed)?,
         named: ca.map_or_else(Vec::new, |_| certificates),
-    };
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(Problem::failed)?;
-    let config = config
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier));
-    Ok(Arc::new(config.with_no_client_auth()))
+    }))
 }
 
 /// The usual verification with one exception: a server may present a self-signed certificate, as

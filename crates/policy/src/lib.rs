@@ -5,15 +5,18 @@
 //!
 //! - [`access`]: the rights of a subject on an entry or attribute, and the rule that decides;
 //! - [`shared`]: settings that all nodes of a cluster share;
+//! - [`requirements`]: conditions on every request;
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
 //! - [`guesses`]: limits on wrong passwords;
 //! - [`network`]: networks of addresses;
 //! - [`limits`]: bounds on the requests of one subject;
+//! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
 //! - [`quality`]: rules for new passwords;
 //! - [`rehash`]: passwords that are hashed anew after a bind;
+//! - [`seats`]: sessions by the account that they are bound to;
 //! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
 
@@ -21,11 +24,14 @@ pub mod access;
 pub mod fuzz;
 pub mod guesses;
 pub mod limits;
+pub mod mapping;
 pub mod network;
 pub mod password;
 pub mod password_policy;
 pub mod quality;
 pub mod rehash;
+pub mod requirements;
+pub mod seats;
 pub mod secrets;
 pub mod shared;
 pub mod subject;

@@ -7,7 +7,7 @@
 mod fields;
 
 use crate::limits::{LimitSettings, LimitSubject, Limits, TimeToLive};
-use crate::password::Scheme;
+use crate::password::{Prf, Scheme};
 use fields::{LIMITS, TIMES_TO_LIVE, whole_number};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -26,6 +26,13 @@ pub struct PasswordSettings {
     pub rehash_on_bind: bool,
     /// Whether passwords hashed by the DES of traditional crypt(3) are verified.
     pub allow_des: bool,
+}
+
+impl PasswordSettings {
+    /// Returns the digests of SCRAM for which new passwords get keys.
+    pub fn scram(&self) -> [Option<Prf>; 2] {
+        [self.scheme.scram(), None]
+    }
 }
 
 /// Settings that shape what becomes of a request, and therefore are equal on all nodes of a

@@ -27,8 +27,15 @@ pub enum Authentication {
     None,
     /// Name and password (RFC 4513 §5.1.3).
     Simple,
-    /// A layer below LDAP: the socket's peer, or a certificate (RFC 4422 appendix A).
+    /// Name and password by SASL PLAIN (RFC 4616).
+    Plain,
+    /// Keys of a password by SASL SCRAM (RFC 5802).
+    Scram,
+    /// The operating system, which knows the process at the other end of a Unix socket (RFC 4422
+    /// appendix A).
     External,
+    /// A certificate shown in the TLS handshake (RFC 4422 appendix A).
+    Certificate,
 }
 
 /// The identity under which a connection acts.
@@ -40,6 +47,9 @@ pub struct Subject {
     pub name: Option<Name>,
     /// The name as spelled at authentication; empty when anonymous.
     pub dn: String,
+    /// Id of the entry of an identity that a proxy acts as, by which the identity is known again
+    /// later; `None` for other subjects, and for identities without an entry.
+    pub entry: Option<u64>,
     /// Method of authentication.
     pub authentication: Authentication,
     /// Address of the client; `None` for a Unix socket.
@@ -51,6 +61,16 @@ pub struct Subject {
     pub recorded: bool,
     /// The subject that authenticated, where an operation acts as another one (RFC 4370).
     pub proxied_by: Option<Box<Subject>>,
+}
+
+impl Authentication {
+    /// Returns whether the identity was proved by a password that the directory stores.
+    pub fn is_by_password(self) -> bool {
+        matches!(
+            self,
+            Authentication::Simple | Authentication::Plain | Authentication::Scram
+        )
+    }
 }
 
 impl Subject {
@@ -66,6 +86,7 @@ impl Subject {
             kind: SubjectKind::Anonymous,
             name: None,
             dn: String::new(),
+            entry: None,
             authentication: Authentication::None,
             address,
             secure,
@@ -82,12 +103,18 @@ impl Subject {
         }
     }
 
-    /// Returns this subject as one that `own` acts as.
+    /// Returns this subject as one that `own` acts as. If `own` is one that another acts as, that
+    /// one is the real subject of both.
     pub fn proxied_by(self, own: &Subject) -> Self {
         Subject {
-            proxied_by: Some(Box::new(own.clone())),
+            proxied_by: Some(Box::new(own.real().clone())),
             ..self
         }
+    }
+
+    /// Returns the subject that authenticated.
+    pub fn real(&self) -> &Subject {
+        self.proxied_by.as_deref().unwrap_or(self)
     }
 
     /// Returns the subject of an entry that has authenticated on the connection of `self`.
@@ -96,6 +123,7 @@ impl Subject {
             kind: SubjectKind::Entry,
             name: Some(name),
             dn,
+            entry: None,
             authentication,
             address: self.address,
             secure: self.secure,
@@ -130,7 +158,7 @@ impl Subject {
     /// Returns the subject as access rules ask about it, at a minute of the week; `None` if the
     /// time is unknown.
     pub fn asker(&self, minute: Option<WeekMinute>) -> Asker {
-        let real = self.proxied_by.as_deref().unwrap_or(self);
+        let real = self.real();
         let ways = match (self.recorded, &self.proxied_by) {
             (true, _) => Ways::UNKNOWN,
             (false, None) => self.ways(),
@@ -169,8 +197,11 @@ impl Subject {
         let ways = Ways::of(&[transport]);
         match self.authentication {
             Authentication::None => ways,
-            Authentication::Simple => ways.unsure_of(&[Way::Simple, Way::Plain, Way::Scram]),
-            Authentication::External => ways.and(Way::External).unsure_of(&[Way::Certificate]),
+            Authentication::Simple => ways.and(Way::Simple),
+            Authentication::Plain => ways.and(Way::Plain),
+            Authentication::Scram => ways.and(Way::Scram),
+            Authentication::External => ways.and(Way::External),
+            Authentication::Certificate => ways.and(Way::External).and(Way::Certificate),
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod scram;
 
-pub use scram::{ClientFinal, ClientFirst};
+pub use scram::{ClientBinding, ClientFinal, ClientFirst};
 
 use crate::DecodeError;
 use crate::ber::decode_text;

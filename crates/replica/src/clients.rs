@@ -1,6 +1,7 @@
 //! The interface between a node's writer and its clients, which submit writes.
 
 use policy::rehash::Rehashed;
+use policy::seats::Changed;
 use protocol::LdapResult;
 use state::execute::Done;
 use state::write::{Unit, Write};
@@ -75,9 +76,9 @@ pub trait Observer: Send + Sync {
     /// A commit is visible to new snapshots. Must not block.
     fn committed(&self) {}
 
-    /// Commits up to this store version deleted, renamed or locked accounts or changed passwords.
+    /// Commits up to this store version changed accounts so that their connections may have to end.
     /// Called when readers can see these commits, before [`committed`](Self::committed).
-    fn accounts_changed(&self, _version: u64) {}
+    fn accounts_changed(&self, _version: u64, _changed: Changed<'_>) {}
 
     /// Passwords are about to be stored in another form. Called before readers can see the commit.
     fn rehashed(&self, _passwords: &[Rehashed]) {}

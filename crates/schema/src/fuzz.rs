@@ -92,6 +92,8 @@ const RULES: [&str; 5] = [
 
 /// Checks certificates and revocation lists, stored and asserted.
 pub fn certificate(bytes: &[u8]) {
+    let _ = crate::CertificateNames::read(bytes);
+    let _ = crate::CertificateStatus::read_all(bytes);
     let schema = Schema::standard();
     for oid in RULES {
         let rule = MatchingRule::by_name(oid).expect("the rule is built in");

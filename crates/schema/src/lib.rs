@@ -5,6 +5,8 @@
 //! to clone; changing the schema makes a new one, in which every old [`TypeId`], [`ClassId`] and
 //! [`AttributeNumber`] still means the same.
 
+mod certificate_names;
+mod certificate_status;
 mod class_rules;
 mod definition;
 mod definition_compare;
@@ -35,6 +37,8 @@ pub mod prepare;
 pub mod syntax;
 pub mod syntaxes;
 
+pub use certificate_names::CertificateNames;
+pub use certificate_status::CertificateStatus;
 pub use class_rules::{EntryShape, Structure};
 pub use definition::{
     ALSO_OID, AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition,

@@ -5,7 +5,7 @@
 //! indexes, names and filters compare octets and never call back here.
 
 mod algorithm;
-mod certificate;
+pub(crate) mod certificate;
 pub(crate) mod certificate_parts;
 mod integer;
 pub(crate) mod normalise;

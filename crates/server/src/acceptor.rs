@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::admission::{Admission, Ticket};
-use crate::inbox::{Accepted, Handle};
+use crate::inbox::{Accepted, Handle, Security};
 use crate::listener::Listener;
 use crate::refused::Refused;
 use crate::settings::{Listen, Network};
@@ -146,7 +146,10 @@ impl Acceptor {
                 thread.inbox.socket(Accepted {
                     socket,
                     unix,
-                    tls,
+                    security: Security {
+                        at_once: tls,
+                        client_certificates: listen.client_certificates(),
+                    },
                     proxied: listen.is_proxied(),
                     peer,
                     ticket,

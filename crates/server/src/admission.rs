@@ -166,6 +166,11 @@ impl Ticket {
         self.admission.refusals().limit(why, address);
     }
 
+    /// Records why the client's certificate was not accepted, for the log.
+    pub fn complain(&self, why: &dyn fmt::Display, address: Option<IpAddr>) {
+        self.admission.refusals().certificate(why, address);
+    }
+
     /// Counts the connection for this address; has an effect once.
     ///
     /// # Errors

@@ -14,12 +14,16 @@
 //! - one call appends at most [`OUTPUT_BYTES_MAX`] and the output of one message;
 //! - an idle connection owns no buffer.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use directory::{Completion, Cursor, Flow, Followed, Follower, Session, Worker};
+use directory::{ClientCertificate, Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use protocol::{
     DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
 };
+
+use sasl::ChannelBindings;
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
@@ -274,6 +278,21 @@ impl Connection {
         }
     }
 
+    /// Judges the account of the client, which is in doubt; if it does not hold, drops all
+    /// operations and closes the connection with a notice.
+    pub fn judge(&mut self, worker: &mut Worker, out: &mut Vec<u8>) {
+        let (begin, inside) = (out.len(), self.is_inside_message());
+        if self.state == State::Closed || worker.still_holds(&mut self.session, out) {
+            return;
+        }
+        self.abort(worker);
+        self.input = Vec::new();
+        if inside {
+            // A notice inside a message would become part of that message.
+            out.truncate(begin);
+        }
+    }
+
     /// Whether a notice can still be sent.
     pub fn may_say_farewell(&self) -> bool {
         self.state != State::Closed
@@ -286,6 +305,21 @@ impl Connection {
         if self.state == State::StartTls {
             self.state = State::Open;
         }
+    }
+
+    /// Sets the bindings to the TLS channel, whose handshake is finished.
+    pub fn bind_channel(&mut self, bindings: ChannelBindings) {
+        self.session.bind_channel(bindings);
+    }
+
+    /// Records the certificate that the client has shown in its TLS handshake.
+    pub fn identified(&mut self, certificate: Arc<ClientCertificate>) {
+        self.session.identified(certificate);
+    }
+
+    /// The client's address; `None` for a Unix socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.session.address()
     }
 
     /// Drops all operations; no more output can be sent.
@@ -441,7 +475,7 @@ impl Connection {
         let Some((id, mut follower)) = self.followers.take_turn() else {
             return;
         };
-        match worker.follow(&self.session, &mut follower, out) {
+        match worker.follow(&mut self.session, &mut follower, out) {
             Followed::Ended => self.bundle.answered(),
             Followed::More => self.followers.give_back(id, follower, true),
             Followed::Inside => self.followers.give_back_inside(id, follower),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sasl::Offers;
+
 use crate::connection::Rules;
 use crate::settings::Connections;
 use crate::tls::Certificate;
@@ -11,6 +13,8 @@ use crate::tls::Certificate;
 pub struct ConnectionSettings {
     /// Rules of the protocol that hold for every connection.
     pub rules: Rules,
+    /// SASL mechanisms that only some settings offer; `None` for none.
+    pub offers: Option<Arc<Offers>>,
     /// Timeouts.
     pub connections: Connections,
     /// The certificate; `None` when TLS is not configured.

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::admission::Ticket;
 use crate::connection_settings::ConnectionSettings;
+use crate::settings::ClientCertificates;
 
 /// An accepted socket.
 #[derive(Debug)]
@@ -20,14 +21,23 @@ pub struct Accepted {
     pub socket: OwnedFd,
     /// Whether it is a Unix domain socket rather than TCP.
     pub unix: bool,
-    /// Whether TLS begins with the first byte.
-    pub tls: bool,
+    /// How TLS begins.
+    pub security: Security,
     /// Whether a PROXY header comes first.
     pub proxied: bool,
     /// The other end.
     pub peer: Peer,
     /// Its share of the connection counters.
     pub ticket: Ticket,
+}
+
+/// TLS on the connections of a listener.
+#[derive(Debug, Clone, Copy)]
+pub struct Security {
+    /// Whether it begins with the first byte.
+    pub at_once: bool,
+    /// What handshakes ask of clients; `None` for what the settings say.
+    pub client_certificates: Option<ClientCertificates>,
 }
 
 /// Items in the inbox.
@@ -40,6 +50,8 @@ pub struct Contents {
     pub shared: Option<Arc<ConnectionSettings>>,
     /// Whether the thread is only to be woken.
     pub called: bool,
+    /// Whether accounts have changed, so that sessions are in doubt.
+    pub doubt: bool,
 }
 
 impl Contents {
@@ -49,6 +61,7 @@ impl Contents {
             && self.shared.is_none()
             && !self.stop
             && !self.called
+            && !self.doubt
     }
 }
 
@@ -138,5 +151,9 @@ impl Mailbox for Inbox {
 
     fn wake(&self) {
         self.call();
+    }
+
+    fn doubt(&self) {
+        self.leave(|contents| contents.doubt = true);
     }
 }

@@ -46,6 +46,7 @@ impl Listener {
                 address,
                 tls,
                 proxied,
+                client_certificates,
             } => {
                 let socket = bind_tcp(*address)?;
                 let address = socket.local_addr()?.as_socket().unwrap_or(*address);
@@ -53,6 +54,7 @@ impl Listener {
                     address,
                     tls: *tls,
                     proxied: *proxied,
+                    client_certificates: *client_certificates,
                 };
                 Ok(Listener {
                     socket: socket.into(),
@@ -89,8 +91,7 @@ impl Listener {
                     .ok()
                     .map(|it| it.uid.as_raw()),
                 local: true,
-                bars_administrator: false,
-                exposed: false,
+                ..Peer::default()
             },
             Listen::Tcp { .. } => {
                 let address = address.and_then(|it| SocketAddr::try_from(it).ok());
@@ -98,11 +99,8 @@ impl Listener {
                 let local = address.is_some_and(|it| is_local(it, &socket));
                 Peer {
                     address,
-                    secure: false,
-                    unix_uid: None,
                     local,
-                    bars_administrator: false,
-                    exposed: false,
+                    ..Peer::default()
                 }
             }
         };

@@ -26,6 +26,8 @@ pub struct Refusals {
     limit: Kind,
     /// Refused because the system opens no more files.
     system: Kind,
+    /// Handshakes that failed because of the client's certificate.
+    certificate: Kind,
 }
 
 impl Refusals {
@@ -41,6 +43,12 @@ impl Refusals {
         self.tell(Instant::now());
     }
 
+    /// Records a handshake that failed because of the client's certificate.
+    pub fn certificate(&mut self, why: &dyn fmt::Display, address: Option<IpAddr>) {
+        self.certificate.note(why, address);
+        self.tell(Instant::now());
+    }
+
     /// Logs the lines that are due; returns the time until the next one, if any.
     pub fn tell(&mut self, now: Instant) -> Option<Duration> {
         if let Some((count, Kind { why, address, .. })) = self.limit.due(now) {
@@ -49,7 +57,14 @@ impl Refusals {
         if let Some((count, Kind { why, .. })) = self.system.due(now) {
             tracing::warn!(times = count, "cannot accept connections: {why}");
         }
-        [&self.limit, &self.system]
+        if let Some((count, Kind { why, address, .. })) = self.certificate.due(now) {
+            tracing::warn!(
+                refused = count,
+                last_address = ?address,
+                "certificates of clients refused: {why}"
+            );
+        }
+        [&self.limit, &self.system, &self.certificate]
             .into_iter()
             .filter(|it| it.count > 0)
             .map(|it| it.wait(now))

@@ -19,6 +19,7 @@ use crate::settings::{
 };
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
+use sasl::Offers;
 
 /// Passes the state for all connections to the serving threads.
 type Share = Box<dyn Fn(&Arc<ConnectionSettings>) + Send + Sync>;
@@ -215,9 +216,16 @@ pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Connect
             trust_local: config.settings.trust_local,
             turn_time_max: TURN_TIME_MAX,
         },
+        offers: offers(config),
         connections: config.connections,
         certificate,
     }
+}
+
+/// The SASL mechanisms that the settings offer beside those that a connection has anyway.
+fn offers(config: &Config) -> Option<Arc<Offers>> {
+    let anonymous = config.settings.sasl.anonymous;
+    anonymous.then(|| Arc::new(Offers { anonymous }))
 }
 
 #[cfg(test)]
@@ -253,6 +261,7 @@ mod tests {
             ("[threads]\nserving = 7", "", "threads"),
             ("[log]\nformat = \"json\"", "", "log.format"),
             ("[passwords]\nremembered_max = 7", "", "passwords"),
+            ("[sasl]\nanonymous = true", "sasl", ""),
             ("[changes]\nkeep_mib = 7", "", "changes"),
             ("[database]\nwarm_up = false", "", "database"),
             ("[cluster]\nwrite_timeout_s = 7", "", "cluster"),

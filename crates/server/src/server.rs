@@ -358,4 +358,4 @@ impl Drop for Server {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

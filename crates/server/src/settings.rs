@@ -8,6 +8,7 @@
 mod entering;
 mod error;
 mod listen;
+mod log_format;
 mod origins;
 #[cfg(test)]
 mod page;
@@ -17,6 +18,7 @@ mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,18 +27,20 @@ use std::time::Duration;
 use crate::password_lists::FileLists;
 use directory::{Keeping, Patience};
 use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive};
-use serde::{Deserialize, Serialize};
 
 pub use error::SettingsError;
-pub use listen::{Listen, Scheme as ListenScheme};
+pub use listen::{ClientCertificates, Listen, Scheme as ListenScheme};
+pub use log_format::LogFormat;
 pub use origins::{Origin, Origins};
 pub use policy::Network;
 pub use sample::sample;
 pub use section::{Reload, Section, Setting};
 pub use table::{Log, Settings, TABLE};
+pub use tls::{TlsClients, TlsFiles, TlsSettings};
 
 use error::Place;
 use table::SubjectLimits;
+use tls::TlsFlags;
 
 /// The name of the settings file in a node's folder.
 pub const FILE_NAME: &str = "pando.toml";
@@ -63,8 +67,8 @@ pub struct Config {
     pub proxies: Vec<Network>,
     /// Where the administrator may bind from.
     pub administrator_from: Origins,
-    /// Certificate and key; `None` without TLS.
-    pub tls: Option<TlsFiles>,
+    /// Certificates, and what is asked of clients; `None` without TLS.
+    pub tls: Option<TlsSettings>,
     /// Threads that serve; 0 for as many as the processors and the size of the database ask for.
     pub threads: usize,
     /// Limits on connections.
@@ -87,25 +91,6 @@ pub struct Config {
     /// Stop on SIGTERM and SIGINT, read the settings again on SIGHUP. The program sets it; a test
     /// does not.
     pub heed_signals: bool,
-}
-
-/// A certificate chain and its private key, both PEM.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The certificate, then those that lead to its authority.
-    pub certificate: PathBuf,
-    /// The private key: PKCS #8, PKCS #1 or SEC 1.
-    pub key: PathBuf,
-}
-
-/// The form of a logged event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// A line for people.
-    Text,
-    /// A JSON object for programs.
-    Json,
 }
 
 /// Limits on connections. 0 means none in numbers of connections and times; lengths of messages
@@ -180,9 +165,9 @@ impl Config {
         };
         let mut settings: Settings = toml::from_str(text).map_err(|it| place.toml(&it))?;
         check_ranges(&place, &settings)?;
-        let tls = tls_files(&place, folder, &settings, overrides)?;
+        let tls = tls::of(&place, folder, &settings, &overrides.tls())?;
         overrides.put_over(&mut settings);
-        let listen = listen(&place, &settings, overrides, tls.is_some())?;
+        let listen = listen(&place, &settings, overrides, tls.as_ref())?;
         let proxies = proxies(&place, &settings, &listen)?;
         let administrator_from = administrator_from(&place, &settings)?;
         let time_to_live = time_to_live(&place, &settings)?;
@@ -338,6 +323,14 @@ impl Settings {
 }
 
 impl Overrides {
+    /// Files of a certificate and its key.
+    fn tls(&self) -> TlsFlags<'_> {
+        TlsFlags {
+            certificate: self.tls_certificate.as_deref(),
+            key: self.tls_key.as_deref(),
+        }
+    }
+
     /// Puts the flags into the settings. Files of flags stand in [`Config::tls`] alone: their paths
     /// may be no text.
     fn put_over(&self, settings: &mut Settings) {
@@ -388,50 +381,32 @@ fn check_ranges(place: &Place<'_>, settings: &Settings) -> Result<(), SettingsEr
     Ok(())
 }
 
-fn tls_files(
-    place: &Place<'_>,
-    folder: &Path,
-    settings: &Settings,
-    overrides: &Overrides,
-) -> Result<Option<TlsFiles>, SettingsError> {
-    // Paths in the file are relative to the node's folder, those of flags to where one stands.
-    let path = |flag: &Option<PathBuf>, given: &Option<PathBuf>| {
-        flag.clone().or(given.as_ref().map(|it| folder.join(it)))
-    };
-    let certificate = path(&overrides.tls_certificate, &settings.tls.certificate);
-    match (certificate, path(&overrides.tls_key, &settings.tls.key)) {
-        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
-        (None, None) => Ok(None),
-        (Some(_), None) => {
-            let message = "expected a key beside tls.certificate, got none";
-            Err(place.error(place.span("tls.certificate"), "tls.key", message))
-        }
-        (None, Some(_)) => {
-            let message = "expected a certificate beside tls.key, got none";
-            Err(place.error(place.span("tls.key"), "tls.certificate", message))
-        }
-    }
-}
-
 /// The listeners; one with TLS needs a certificate.
 fn listen(
     place: &Place<'_>,
     settings: &Settings,
     overrides: &Overrides,
-    tls: bool,
+    tls: Option<&TlsSettings>,
 ) -> Result<Vec<Listen>, SettingsError> {
-    let parse = |(at, text): (usize, &String)| {
-        let parsed = text.parse().and_then(|it: Listen| match it.scheme() {
-            ListenScheme::Ldaps if !tls => Err(format!(
-                "{it} needs a certificate: set tls.certificate and tls.key"
-            )),
-            _ => Ok(it),
+    let parse =
+        |(at, text): (usize, &String)| {
+            let parsed = text.parse().and_then(|it: Listen| {
+            let asks = it.client_certificates().is_some_and(|it| it != ClientCertificates::None);
+            match (it.scheme(), tls) {
+                (ListenScheme::Ldaps, None) => Err(format!(
+                    "{it} needs a certificate: set tls.certificate and tls.key"
+                )),
+                _ if asks && tls.is_none_or(|it| it.clients.is_none()) => Err(format!(
+                    "{it} needs authorities of clients: set tls.client_ca beside tls.certificate"
+                )),
+                _ => Ok(it),
+            }
         });
-        parsed.map_err(|error| match overrides.listen.is_empty() {
-            true => place.error(place.span(&format!("listen.{at}")), "listen", error),
-            false => SettingsError::flag("listen", error),
-        })
-    };
+            parsed.map_err(|error| match overrides.listen.is_empty() {
+                true => place.error(place.span(&format!("listen.{at}")), "listen", error),
+                false => SettingsError::flag("listen", error),
+            })
+        };
     settings.listen.iter().enumerate().map(parse).collect()
 }
 

@@ -19,6 +19,7 @@ use crate::deadline::{Deadline, Due};
 use crate::desk::Desk;
 use crate::linger::Linger;
 use crate::output::Output;
+use crate::settings::ClientCertificates;
 use crate::socket::Socket;
 use crate::tls::{Received, Tls};
 
@@ -44,6 +45,8 @@ pub struct State {
     pub machine: Connection,
     socket: Socket,
     tls: Option<Box<Tls>>,
+    /// What a TLS handshake asks of the client; `None` for what the settings say.
+    asked: Option<ClientCertificates>,
     output: Output,
     deadline: Deadline,
     /// Wakes the connection's task.
@@ -64,7 +67,15 @@ pub struct State {
     counted: bool,
     /// Whether it waits for its turn.
     waits_for_turn: bool,
-    _ticket: Ticket,
+    ticket: Ticket,
+}
+
+/// TLS of a new connection.
+pub struct Secured {
+    /// The session; `None` before TLS begins.
+    pub tls: Option<Box<Tls>>,
+    /// What the handshake asks of the client; `None` for what the settings say.
+    pub asked: Option<ClientCertificates>,
 }
 
 /// State of a connection with regard to turns.
@@ -105,7 +116,7 @@ impl SocketConnection {
         id: u64,
         socket: Socket,
         machine: Connection,
-        tls: Option<Box<Tls>>,
+        secured: Secured,
         ticket: Ticket,
     ) -> Self {
         SocketConnection {
@@ -115,7 +126,8 @@ impl SocketConnection {
             state: RefCell::new(State {
                 machine,
                 socket,
-                tls,
+                tls: secured.tls,
+                asked: secured.asked,
                 output: Output::default(),
                 deadline: Deadline::default(),
                 waker: None,
@@ -127,7 +139,7 @@ impl SocketConnection {
                 tired: false,
                 counted: false,
                 waits_for_turn: false,
-                _ticket: ticket,
+                ticket,
             }),
         }
     }
@@ -174,6 +186,21 @@ impl SocketConnection {
                 .complete(&mut desk.worker, completion, &mut desk.out);
         }
         state.deadline.note_progress();
+        let all = 0..desk.out.len();
+        desk.worker.moved(0, all.len());
+        state.deliver(desk, all);
+        state.wake_for_rest(desk);
+    }
+
+    /// Judges the account of the client, which is in doubt; closes the connection if it does not
+    /// hold.
+    pub fn judge(&self, desk: &mut Desk) {
+        let state = &mut *self.state.borrow_mut();
+        if state.linger.is_some() {
+            return;
+        }
+        desk.out.clear();
+        state.machine.judge(&mut desk.worker, &mut desk.out);
         let all = 0..desk.out.len();
         desk.worker.moved(0, all.len());
         state.deliver(desk, all);
@@ -343,7 +370,19 @@ impl State {
                 round.bytes.extend_from_slice(bytes);
                 Received::Plain
             }
-            Some(tls) => tls.decrypt(bytes, &mut round.bytes),
+            Some(tls) => {
+                let received = tls.decrypt(bytes, &mut round.bytes);
+                if let Some(bindings) = tls.take_bindings() {
+                    self.machine.bind_channel(bindings);
+                }
+                if let Some(certificate) = tls.take_certificate() {
+                    self.machine.identified(certificate);
+                }
+                if let Some(why) = tls.take_complaint() {
+                    self.ticket.complain(&why, self.machine.address());
+                }
+                received
+            }
         };
         // Short input may wait for that of other connections, and more input wakes the task.
         self.reading = length <= JOINING_BYTES_MAX
@@ -379,7 +418,8 @@ impl State {
             return Some(self.close(desk));
         }
         if self.machine.starts_tls() {
-            let Some(Ok(tls)) = shared.certificate.as_ref().map(|it| it.session()) else {
+            let asked = self.asked;
+            let Some(Ok(tls)) = shared.certificate.as_ref().map(|it| it.session(asked)) else {
                 return Some(Next::Closed);
             };
             self.tls = Some(Box::new(tls));
@@ -473,6 +513,6 @@ mod tests {
     #[test]
     fn a_connection_takes_less_than_a_kilobyte() {
         let bytes = size_of::<SocketConnection>();
-        assert!(bytes <= 512, "{bytes} bytes");
+        assert!(bytes <= 520, "{bytes} bytes");
     }
 }

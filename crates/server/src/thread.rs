@@ -23,12 +23,12 @@ use crate::admission::Ticket;
 use crate::connection::{Connection, OUTPUT_BYTES_MAX};
 use crate::connection_settings::ConnectionSettings;
 use crate::desk::Desk;
-use crate::inbox::{Accepted, Contents, Inbox};
+use crate::inbox::{Accepted, Contents, Inbox, Security};
 use crate::proxied;
 use crate::round::{Read, Round};
 use crate::slots::{Slots, TICKS_PER_S};
 use crate::socket::Socket;
-use crate::socket_connection::{Next, SocketConnection};
+use crate::socket_connection::{Next, Secured, SocketConnection};
 use crate::tls::Received;
 use crate::turns::Turns;
 
@@ -41,6 +41,14 @@ const TURNS_BETWEEN_LOOKS: u32 = 16;
 const STEPS_MAX: usize = 4;
 /// Bytes of responses after which they are sent before more requests are executed.
 const ROUND_BYTES_MAX: usize = 64 << 10;
+
+/// Number of sessions judged before other connections have their turn.
+const JUDGED_AT_ONCE: usize = 32;
+/// Time between two looks for sessions in doubt: of many changes of accounts, and where the time of
+/// a session comes within the second.
+const JUDGE_PAUSE: Duration = Duration::from_millis(50);
+/// Longest wait for the time of a session.
+const JUDGE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 struct Thread {
     desk: RefCell<Desk>,
@@ -56,6 +64,8 @@ struct Thread {
     timed: Notify,
     /// Signalled when a connection is closed.
     gone: Notify,
+    /// Signalled when sessions may be in doubt.
+    doubt: Notify,
 }
 
 thread_local! {
@@ -98,15 +108,18 @@ pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<ConnectionSettings>) -> 
         tick: Cell::new(1),
         timed: Notify::new(),
         gone: Notify::new(),
+        doubt: Notify::new(),
     });
     let before = Rc::clone(&thread);
     BEFORE_WAITING.set(Some(Box::new(move || before.before_waiting())));
     runtime.block_on(async {
         let ticker = spawn_local(Rc::clone(&thread).tick());
         let giver = spawn_local(Rc::clone(&thread).give_turns());
+        let judge = spawn_local(Rc::clone(&thread).judge());
         Rc::clone(&thread).attend(inbox).await;
         ticker.abort();
         giver.abort();
+        judge.abort();
     });
     BEFORE_WAITING.set(None);
     Ok(())
@@ -135,7 +148,11 @@ impl Thread {
                 stop,
                 shared,
                 called: _,
+                doubt,
             } = contents;
+            if doubt {
+                self.doubt.notify_one();
+            }
             if let Some(shared) = shared {
                 self.shared.replace(shared);
             }
@@ -187,21 +204,27 @@ impl Thread {
         let Accepted {
             socket,
             unix,
-            tls,
+            security,
             proxied,
             peer,
             ticket,
         } = accepted;
         let socket = registered(socket, unix)?;
         if proxied {
-            spawn_local(Rc::clone(self).open_proxied(socket, tls, peer, ticket));
+            spawn_local(Rc::clone(self).open_proxied(socket, security, peer, ticket));
             return Ok(());
         }
-        self.begin(socket, tls, peer, ticket)
+        self.begin(socket, security, peer, ticket)
     }
 
     /// Begins to serve a socket after its proxy has sent the client's address.
-    async fn open_proxied(self: Rc<Self>, socket: Socket, tls: bool, peer: Peer, ticket: Ticket) {
+    async fn open_proxied(
+        self: Rc<Self>,
+        socket: Socket,
+        security: Security,
+        peer: Peer,
+        ticket: Ticket,
+    ) {
         let (mut socket, mut peer, mut ticket) = (socket, peer, ticket);
         let message_timeout = self.shared.borrow().connections.message_timeout;
         let header = match message_timeout {
@@ -221,13 +244,13 @@ impl Thread {
             peer.address = Some(address);
             if let Err(refused) = ticket.count_from(address) {
                 ticket.refuse(&refused, peer.address);
-                if !tls {
+                if !security.at_once {
                     refused.tell(&socket);
                 }
                 return;
             }
         }
-        if let Err(error) = self.begin(socket, tls, peer, ticket) {
+        if let Err(error) = self.begin(socket, security, peer, ticket) {
             tracing::debug!(%error, "connection lost before it was served");
         }
     }
@@ -235,20 +258,24 @@ impl Thread {
     fn begin(
         self: &Rc<Self>,
         socket: Socket,
-        tls: bool,
+        security: Security,
         mut peer: Peer,
         ticket: Ticket,
     ) -> io::Result<()> {
-        peer.secure |= tls;
-        let tls = match (&self.shared.borrow().certificate, tls) {
+        peer.secure |= security.at_once;
+        let asked = security.client_certificates;
+        let tls = match (&self.shared.borrow().certificate, security.at_once) {
             (Some(certificate), true) => {
-                Some(Box::new(certificate.session().map_err(io::Error::other)?))
+                let session = certificate.session(asked);
+                Some(Box::new(session.map_err(io::Error::other)?))
             }
             _ => None,
         };
         let id = self.connections.borrow_mut().next_id();
         let confidential = {
-            let rules = &self.shared.borrow().rules;
+            let shared = self.shared.borrow();
+            peer.offers.clone_from(&shared.offers);
+            let rules = &shared.rules;
             peer.local &= rules.trust_local || peer.address.is_none();
             let confidential = peer.secure || peer.local;
             peer.exposed = !confidential && !rules.allow_cleartext_binds;
@@ -256,6 +283,7 @@ impl Thread {
         };
         let session = self.desk.borrow_mut().worker.open_session(id, peer);
         let machine = Connection::new(session, confidential);
+        let tls = Secured { tls, asked };
         let connection = Rc::new(SocketConnection::new(id, socket, machine, tls, ticket));
         self.connections
             .borrow_mut()
@@ -338,6 +366,34 @@ impl Thread {
             connection.give_turn();
             // The runtime continues here after polling sockets, when no other task is ready.
             yield_now().await;
+        }
+    }
+
+    /// Ends connections whose account does not hold any more: after changes of accounts, and when
+    /// the time of an account is over. Requests find out by themselves; this is for idle clients.
+    async fn judge(self: Rc<Self>) {
+        loop {
+            // The clock of the node may be set while the thread waits.
+            let due = self.desk.borrow().worker.doubts_in_s();
+            let wait = due.map(|it| Duration::from_secs(it).min(JUDGE_WAIT_MAX));
+            match wait {
+                None => self.doubt.notified().await,
+                Some(wait) => drop(timeout(wait, self.doubt.notified()).await),
+            }
+            let sessions = self.desk.borrow_mut().worker.sessions_in_doubt();
+            let sessions = Vec::from_iter(sessions);
+            for some in sessions.chunks(JUDGED_AT_ONCE) {
+                self.execute_round(&mut self.desk.borrow_mut());
+                for id in some {
+                    let connection = self.connections.borrow().find(*id).cloned();
+                    if let Some(connection) = connection {
+                        connection.judge(&mut self.desk.borrow_mut());
+                        self.watch(&connection);
+                    }
+                }
+                yield_now().await;
+            }
+            sleep(JUDGE_PAUSE).await;
         }
     }
 

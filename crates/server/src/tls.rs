@@ -1,155 +1,151 @@
 //! TLS by rustls, without I/O: decrypts received bytes and encrypts output.
 //!
-//! Certificates are read again when their files change. A connection keeps the certificate it began
-//! with.
+//! Certificates, authorities and revocation lists are read again when their files change. A
+//! connection keeps those it began with, but for one thing: each SASL EXTERNAL checks the client's
+//! certificate by the present ones.
+
+mod build;
+mod choice;
+mod client;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use directory::ClientCertificate;
+use rustls::pki_types::CertificateDer;
+use rustls::{Error, ProtocolVersion, ServerConnection};
+use sasl::{ChannelBindings, channel};
 
-use crate::settings::TlsFiles;
+use crate::settings::{ClientCertificates, TlsSettings};
+use build::Made;
+use choice::Choice;
 
 /// Time of a file's last change in seconds and nanoseconds, and its length; `None` if it cannot be
 /// read.
 type Stamp = Option<(i64, i64, u64)>;
 
-/// The certificate in use.
+/// The certificates in use, and the authorities of clients.
 #[derive(Debug)]
 pub struct Certificate {
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<Made>,
     seen: Mutex<Seen>,
 }
 
 /// The files read last, whether usable or not.
 #[derive(Debug, Clone)]
 struct Seen {
-    files: TlsFiles,
-    stamps: [Stamp; 2],
+    settings: TlsSettings,
+    stamps: Vec<Stamp>,
 }
 
-/// A certificate that was read and is not in use yet.
+/// Certificates that were read and are not in use yet.
 pub struct Fresh {
-    config: ServerConfig,
+    made: Made,
     seen: Seen,
 }
 
 impl Certificate {
-    /// Reads the certificate and its key.
+    /// Reads all files.
     ///
     /// # Errors
     /// A text that says what is wrong with which file.
-    pub fn load(files: &TlsFiles) -> Result<Self, String> {
-        let stamps = stamps(files);
-        let files = files.clone();
+    pub fn load(settings: &TlsSettings) -> Result<Self, String> {
+        let Fresh { made, seen } = fresh(settings)?;
         Ok(Certificate {
-            current: ArcSwap::from_pointee(read(&files)?),
-            seen: Mutex::new(Seen { files, stamps }),
+            current: ArcSwap::from_pointee(made),
+            seen: Mutex::new(seen),
         })
     }
 
-    /// Reads a certificate and its key, possibly from other files, without using them.
+    /// Reads all files, possibly others than before, without using them.
     ///
     /// # Errors
     /// A text that says what is wrong with which file.
-    pub fn read(&self, files: &TlsFiles) -> Result<Fresh, String> {
-        let (stamps, files) = (stamps(files), files.clone());
-        Ok(Fresh {
-            config: read(&files)?,
-            seen: Seen { files, stamps },
-        })
+    pub fn read(&self, settings: &TlsSettings) -> Result<Fresh, String> {
+        fresh(settings)
     }
 
-    /// Uses the certificate for new connections.
+    /// Uses what was read for new connections.
     pub fn replace(&self, fresh: Fresh) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = fresh.seen;
-        self.current.store(Arc::new(fresh.config));
+        self.current.store(Arc::new(fresh.made));
     }
 
     /// Reads the files again if they have changed; `true` if the new ones are in use.
     ///
     /// # Errors
-    /// A text that says what is wrong with which file; the old certificate stays in use.
+    /// A text that says what is wrong with which file; the old ones stay in use.
     pub fn reload_if_changed(&self) -> Result<bool, String> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps = stamps(&seen.files);
+        let stamps = stamps(&seen.settings);
         if seen.stamps == stamps {
             return Ok(false);
         }
         // Recorded even if unusable, so that each change is reported once.
         seen.stamps = stamps;
-        self.current.store(Arc::new(read(&seen.files)?));
+        self.current.store(Arc::new(build::made(&seen.settings)?));
         Ok(true)
     }
 
-    /// The server's side of a new TLS session.
-    pub fn session(&self) -> Result<Tls, rustls::Error> {
-        let mut connection = ServerConnection::new(self.current.load_full())?;
+    /// The server's side of a new TLS session. `asked` is what the listener asks of clients; `None`
+    /// for what the settings say.
+    pub fn session(
+        self: &Arc<Self>,
+        asked: Option<ClientCertificates>,
+    ) -> Result<Tls, rustls::Error> {
+        let made = self.current.load();
+        let mut connection = ServerConnection::new(made.config(asked)?)?;
         // The connection limits the output: it stops executing requests.
         connection.set_buffer_limit(None);
         Ok(Tls {
             connection,
+            choice: Some(made.choice()),
             failed: false,
+            of: Some(Arc::clone(self)),
+            complaint: None,
         })
     }
+
+    /// Checks a client's certificate chain by the present authorities and revocation lists.
+    fn check(&self, chain: &[CertificateDer<'static>]) -> Result<(), String> {
+        self.current.load().check(chain)
+    }
 }
 
-fn stamps(files: &TlsFiles) -> [Stamp; 2] {
-    [&files.certificate, &files.key].map(|path| {
+fn fresh(settings: &TlsSettings) -> Result<Fresh, String> {
+    let seen = Seen {
+        settings: settings.clone(),
+        // Taken before the files are read, so that a change in between is not missed.
+        stamps: stamps(settings),
+    };
+    let made = build::made(settings)?;
+    Ok(Fresh { made, seen })
+}
+
+fn stamps(settings: &TlsSettings) -> Vec<Stamp> {
+    let stamp = |path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.ctime(), metadata.ctime_nsec(), metadata.len()))
-    })
-}
-
-fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
-    let wrong = |path: &Path, expected: &str, got: &dyn std::fmt::Display| {
-        format!("{}: expected {expected}, got: {got}", path.display())
     };
-    let certificates = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(|them| them.collect::<Result<Vec<_>, _>>())
-        .map_err(|it| wrong(&files.certificate, "PEM certificates", &it))?;
-    if certificates.is_empty() {
-        return Err(wrong(&files.certificate, "a PEM certificate", &"none"));
-    }
-    refuse_open(&files.key)?;
-    let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|it| wrong(&files.key, "a PEM private key", &it))?;
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|it| it.with_no_client_auth().with_single_cert(certificates, key))
-        .map_err(|it| wrong(&files.certificate, "a certificate that fits the key", &it))
-}
-
-/// Refuses a private key that other users can read or write. A key of root's may be readable by its
-/// group, as on systems that share keys between services (`root:ssl-cert`, mode 0640).
-fn refuse_open(key: &Path) -> Result<(), String> {
-    let shown = key.display();
-    let found = std::fs::metadata(key).map_err(|error| format!("{shown}: {error}"))?;
-    let forbidden = match found.uid() {
-        0 => 0o037,
-        _ => 0o077,
-    };
-    if !found.is_file() || found.mode() & forbidden == 0 {
-        return Ok(());
-    }
-    Err(format!(
-        "{shown}: expected a private key for its owner alone, got mode {:04o}: chmod 600 {shown}",
-        found.mode() & 0o7777
-    ))
+    settings.files().into_iter().map(stamp).collect()
 }
 
 /// One TLS session.
 #[derive(Debug)]
 pub struct Tls {
     connection: ServerConnection,
+    /// The choice of a certificate, until the bindings to the channel were taken.
+    choice: Option<Arc<Choice>>,
     failed: bool,
+    /// Whose session it is, until the client's certificate was asked for.
+    of: Option<Arc<Certificate>>,
+    /// Why the client's certificate was not accepted.
+    complaint: Option<String>,
 }
 
 /// How received bytes ended.
@@ -188,6 +184,11 @@ impl Tls {
                 Ok(state) => state,
                 Err(error) => {
                     self.failed = true;
+                    let concerns_client = matches!(
+                        error,
+                        Error::InvalidCertificate(_) | Error::NoCertificatesPresented
+                    );
+                    self.complaint = concerns_client.then(|| client::in_words(&error));
                     return Err(io::Error::new(io::ErrorKind::InvalidData, error));
                 }
             };
@@ -211,9 +212,45 @@ impl Tls {
         Ok(())
     }
 
+    /// The client's certificate, once after the handshake; `None` before, and if it has none.
+    pub fn take_certificate(&mut self) -> Option<Arc<ClientCertificate>> {
+        if self.connection.is_handshaking() {
+            return None;
+        }
+        let of = self.of.take()?;
+        let chain = self.connection.peer_certificates()?;
+        Some(Arc::new(client::shown(chain, of)))
+    }
+
+    /// Why the client's certificate was not accepted, once; `None` if that is not the reason why
+    /// the handshake failed.
+    pub fn take_complaint(&mut self) -> Option<String> {
+        self.complaint.take()
+    }
+
     /// Queues a close_notify.
     pub fn close(&mut self) {
         self.connection.send_close_notify();
+    }
+
+    /// Takes the bindings to the channel, once, after the handshake.
+    pub fn take_bindings(&mut self) -> Option<ChannelBindings> {
+        if self.choice.is_none() || self.connection.is_handshaking() {
+            return None;
+        }
+        let choice = self.choice.take()?;
+        // Before TLS 1.3 the exporter is bound to the channel with an extension only that rustls
+        // does not tell of (RFC 9266 §4).
+        let is_safe = self.connection.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+        let exporter = is_safe.then(|| {
+            let octets = [0; channel::EXPORTER_OCTETS];
+            let label = channel::EXPORTER_LABEL;
+            self.connection.export_keying_material(octets, label, None)
+        });
+        Some(ChannelBindings {
+            exporter: exporter.and_then(Result::ok),
+            end_point: choice.end_point(self.connection.server_name()),
+        })
     }
 
     /// Whether the handshake is not finished.

@@ -51,6 +51,8 @@ pub struct Policing {
     pub types: AccountTypes,
     /// The policy of entries that name none.
     pub default: Option<Name>,
+    /// `pwdMaxAge` of a policy: the seconds for which its passwords are valid.
+    pub max_age: TypeId,
     /// Policies of subtrees, the deepest subtrees first.
     pub subtrees: Vec<PolicedSubtree>,
     /// Whether a subclass of `pwdPolicy` makes a policy as well.
@@ -108,6 +110,7 @@ impl Policing {
         Some(Policing {
             types,
             default,
+            max_age: find("pwdMaxAge")?,
             subtrees: Vec::new(),
             takes_subclass: false,
         })

@@ -8,9 +8,12 @@ use crate::knowledge::{Computed, Knowledge};
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
 use policy::access::compile::RuleSet;
+use policy::mapping::Mapping;
+use policy::requirements::Requirements;
 use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use store::{EntryId, IndexSet};
 
 /// Text of the name of the subschema subentry (RFC 4512 §4.2).
@@ -52,11 +55,15 @@ pub struct Catalog {
     /// The rules below `cn=access,cn=config`, which replace the built-in ones for all entries but
     /// those of the configuration and the monitor; `None` if there are none.
     pub access_rules: Option<RuleSet>,
-    /// Whether anonymous clients may neither read nor change entries.
-    pub requires_authentication: bool,
+    /// Conditions on every request.
+    pub requirements: Requirements,
+    /// The rules below `cn=identities,cn=config` that map identities of other systems to entries.
+    pub identities: Arc<Mapping>,
     /// Numbers of the attributes hidden from all subjects but the administrator, derived from
     /// `access` and `schema`. See [`Catalog::with_schema`].
     pub hidden: NumberSet,
+    /// Numbers of those that are shown to the subject whose own entry it is.
+    pub shown_to_owner: NumberSet,
     /// Whether limits and the treatment of passwords stand in the directory: in a cluster. Else
     /// they are settings of the node.
     pub shares_settings: bool,
@@ -139,6 +146,15 @@ pub fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
     }
 }
 
+/// Numbers of the hidden attributes that are shown to the subject whose own entry it is.
+pub fn owner_numbers(access: &Access, schema: &Schema) -> NumberSet {
+    let types = access.accounts().shown_to_owner().iter();
+    types
+        .flat_map(|it| schema.numbers_of(*it))
+        .copied()
+        .collect()
+}
+
 impl Catalog {
     /// Takes the settings of the node from the catalog in force, unless the directory has them.
     pub fn keep_settings_of(&mut self, in_force: &Catalog) {
@@ -151,6 +167,7 @@ impl Catalog {
     /// Returns this catalog with a schema that has additional attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);
+        self.shown_to_owner = owner_numbers(&self.access, &schema);
         self.access_rules = self.access_rules.map(|it| {
             // The types of a schema remain when its dictionary grows, so the rules mean something
             // under it; if they did not, nobody but the administrator would have any right.

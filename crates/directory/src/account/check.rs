@@ -1,6 +1,6 @@
 //! Password checks that take long, and the operations that wait for them.
 
-use crate::account::verdict::{BindControls, Verdict};
+use crate::account::verdict::{Asked, Verdict};
 use crate::reply::Reply;
 use policy::{Subject, Tag, Trial};
 use protocol::OwnedControl;
@@ -35,8 +35,7 @@ pub(crate) enum CheckPurpose {
 pub(crate) struct BindCheck {
     /// The subject of the session if the password is right.
     pub subject: Box<Subject>,
-    /// Controls of the client.
-    pub asked: BindControls,
+    pub asked: Asked,
     /// Keyed hash by which the policy recognises a repeated guess.
     pub guess: Tag,
     pub trial: Trial,

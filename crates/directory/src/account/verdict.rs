@@ -1,15 +1,17 @@
-//! Results of binds, and the controls of their requests.
+//! Results of binds, and what their requests ask for.
 
 use policy::Subject;
 use protocol::{LdapResult, OwnedControl, ResultCode};
 
-/// Controls that the client sent with the bind.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BindControls {
-    /// Authorization identity (RFC 3829).
+/// What the client asks for beside being authenticated.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// Whether it sent the control for the authorization identity (RFC 3829).
     pub identity: bool,
-    /// Password policy (draft-behera-ldap-password-policy-11).
+    /// Whether it sent the password policy control (draft-behera-ldap-password-policy-11).
     pub policy: bool,
+    /// The authorization identity that it wants to act as (RFC 4513 §5.2.1.8); empty for its own.
+    pub acts_as: String,
 }
 
 /// Result of a bind.

@@ -3,16 +3,14 @@
 use crate::call::Call;
 use crate::context::{Context, Place};
 use policy::Subject;
-use protocol::{Filter, ResultCode};
-use schema::Truth;
+use policy::mapping::{Kind, Outside};
+use protocol::ResultCode;
+use state::identity::{self, Found};
 use state::stop::{Refusal, Stop};
 use state::view::View;
 use std::borrow::Cow;
 use std::rc::Rc;
-use store::{EntryId, Region, RegionScope};
-
-/// Maximum number of entries looked at to find a user id. An index on `uid` gives one or two.
-const CANDIDATES_MAX: usize = 1_000;
+use store::EntryId;
 
 /// Prefixes of the two forms of an authzId. Case is ignored, as in all ABNF strings (RFC 5234
 /// §2.3).
@@ -115,43 +113,58 @@ pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject
     }
 }
 
+/// The DN of an identity: `dn:` and a DN, or `u:` and the `uid` of exactly one entry, or that `uid`
+/// alone. `None` if no entry fits.
+pub(crate) fn account_of(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
+    let server = Subject::server();
+    let context = context.of_server(&server);
+    let subject = match has_form(identity) {
+        true => named(&context, identity)?,
+        false => named(&context, &format!("u:{identity}"))?,
+    };
+    Ok(subject.map(|it| it.dn).filter(|it| !it.is_empty()))
+}
+
 fn of_entry(context: &View<'_>, entry: EntryId) -> Result<Subject, Stop> {
     let own = context.subject;
     let spelled = context.spelled_name(entry)?;
     let name = crate::operation::resolve_name(&context.catalog.schema, &spelled)?;
-    Ok(own.authenticated(name, spelled, own.authentication))
+    Ok(Subject {
+        entry: Some(entry.0),
+        ..own.authenticated(name, spelled, own.authentication)
+    })
 }
 
-/// The entry with this `uid`; `None` unless there is exactly one.
-fn by_user_id(context: &View<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
-    let schema = &context.catalog.schema;
-    let filter = schema.resolve_filter(&Filter::Equality {
-        attribute: "uid",
-        value: user.as_bytes(),
-    });
-    let region = Region {
-        base: EntryId::ROOT,
-        scope: RegionScope::Subtree,
-    };
-    let plan = context.plan(&filter, &region)?;
-    let candidates = context.candidates(&plan, EntryId::ROOT)?;
-    let mut scratch = Vec::new();
-    let mut found = None;
-    for (count, entry) in context.entries(&candidates, EntryId::ROOT).enumerate() {
-        let entry = entry?;
-        if count == CANDIDATES_MAX {
-            return Stop::refuse(
-                ResultCode::AUTHORIZATION_DENIED,
-                "u: needs an equality index on uid to find the user by",
-            );
-        }
-        let matches = context.in_region(&entry, &region)?
-            && entry.evaluate(&filter, &mut scratch)? == Truth::True;
-        if matches && found.replace(entry.id).is_some() {
-            return Ok(None);
-        }
+/// Refuses to continue as an identity that `own` acted as before: its entry was deleted or renamed,
+/// or `own` may act as it no longer. Does nothing for the own subject.
+pub(crate) fn require_still(call: &Call<'_>, own: &Subject, acting: &Subject) -> Result<(), Stop> {
+    if acting.proxied_by.is_none() {
+        return Ok(());
     }
-    Ok(found)
+    let context = Context::new(call.snapshot, call.catalog, own);
+    let is_there = match (&acting.name, acting.entry) {
+        (Some(name), Some(entry)) => {
+            matches!(context.find_any(name)?, Place::Found(it) if it.0 == entry)
+        }
+        (_, _) => true,
+    };
+    match is_there && context.may_act_as(acting)? {
+        true => Ok(()),
+        false => Err(denied()),
+    }
+}
+
+/// The entry of a user id, by the identity rules for SASL names; `None` unless there is exactly
+/// one.
+fn by_user_id(context: &View<'_>, user: &str) -> Result<Option<EntryId>, Stop> {
+    match identity::find(context, &Outside::of(Kind::Sasl).with("name", user))? {
+        Found::Entry(entry) => Ok(Some(entry)),
+        Found::Administrator | Found::Nobody(_) => Ok(None),
+        Found::Unindexed(_) => Stop::refuse(
+            ResultCode::AUTHORIZATION_DENIED,
+            "u: needs an equality index on uid to find the user by",
+        ),
+    }
 }
 
 fn denied() -> Stop {

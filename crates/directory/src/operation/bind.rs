@@ -9,12 +9,12 @@ use crate::account::passwords::{passwords_of, stored_passwords};
 use crate::account::policed::{AccountName, Case};
 use crate::account::rehash::{self, Proved};
 use crate::account::subject_limits;
-use crate::account::verdict::{BindControls, Verdict};
+use crate::account::verdict::{Asked, Verdict};
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::control::Envelope;
 use crate::flow::Flow;
-use crate::operation::sasl;
+use crate::operation::{acting, sasl};
 use crate::peer::Peer;
 use crate::session::Session;
 use policy::password::{self, Cost};
@@ -53,26 +53,22 @@ pub(crate) fn begin(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let Envelope { id, controls } = *envelope;
-    let asked = BindControls {
+    let asked = Asked {
         identity: controls.authorization_identity,
         policy: controls.password_policy,
+        acts_as: sasl::authorization(&request.authentication, begun.as_deref()),
     };
     let bind_state = BindState::of(call, &session.peer);
-    match bind(context, &bind_state, request, asked, begun)? {
+    match bind(context, &bind_state, request, &asked, begun)? {
         Outcome::Accepted(subject, bound) => {
-            let limits = subject_limits::of(call, &subject)?;
-            let bound = match bound {
-                Some(bound) => Some(bound),
-                None => bound_as(call, &subject)?,
-            };
-            session.become_subject(*subject, limits, bound);
+            become_subject(call, session, *subject, bound, &asked)?;
             let controls = identity(&session.subject, asked.identity);
             let done = LdapResult::success();
             response::write_result(out, id, ResultKind::Bind, &done, &controls);
             Ok(Flow::Done)
         }
         Outcome::Judged(verdict) => {
-            end(call, session, id, *verdict, asked, out)?;
+            end(call, session, id, *verdict, &asked, out)?;
             Ok(Flow::Done)
         }
         Outcome::Check(job) => {
@@ -86,6 +82,31 @@ pub(crate) fn begin(
             Ok(Flow::Done)
         }
     }
+}
+
+/// Makes the session act as a subject that has authenticated, or as the one that it asks for.
+/// `bound` is the account of the former, if it was read.
+fn become_subject(
+    call: &Call<'_>,
+    session: &mut Session,
+    subject: Subject,
+    bound: Option<Box<Bound>>,
+    asked: &Asked,
+) -> Result<(), Stop> {
+    let mut bound = match bound {
+        Some(bound) => Some(bound),
+        None => bound_as(call, &subject)?,
+    };
+    let subject = acting::authorized(call, subject, &asked.acts_as)?;
+    if subject.proxied_by.is_some() {
+        bound = Bound::acting(bound, &call.context(&subject))?;
+    }
+    if let Some(bound) = &mut bound {
+        bound.sit(&call.context(&subject), call.seats, session.id)?;
+    }
+    let limits = subject_limits::of(call, &subject)?;
+    session.become_subject(subject, limits, bound);
+    Ok(())
 }
 
 /// The account of a subject that has authenticated. If its entry was deleted meanwhile, the bind is
@@ -104,15 +125,19 @@ pub(crate) fn end(
     session: &mut Session,
     id: MessageId,
     verdict: Verdict,
-    asked: BindControls,
+    asked: &Asked,
     out: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     let mut controls = verdict.controls;
     if let Some(subject) = verdict.subject {
-        let limits = subject_limits::of(call, &subject)?;
-        controls.extend(identity(&subject, asked.identity));
-        let bound = bound_as(call, &subject)?;
-        session.become_subject(*subject, limits, bound);
+        if verdict.must_change && !asked.acts_as.is_empty() {
+            return Stop::refuse(
+                ResultCode::INVALID_CREDENTIALS,
+                "the password must be changed first: bind without an authorization identity",
+            );
+        }
+        become_subject(call, session, *subject, None, asked)?;
+        controls.extend(identity(&session.subject, asked.identity));
         session.must_change = verdict.must_change;
     }
     let said = verdict.server_credentials.as_deref();
@@ -125,7 +150,7 @@ fn bind(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
     request: &BindRequest<'_>,
-    asked: BindControls,
+    asked: &Asked,
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
     if request.version != 3 {
@@ -139,6 +164,7 @@ fn bind(
             let given = Given {
                 name: request.name,
                 password,
+                proof: Proof::Simple,
                 asked,
             };
             simple(context, bind_state, &given)
@@ -165,7 +191,9 @@ fn bind(
 pub(super) struct Given<'r> {
     pub name: &'r str,
     pub password: &'r [u8],
-    pub asked: BindControls,
+    /// The method by which they came.
+    pub proof: Proof,
+    pub asked: &'r Asked,
 }
 
 pub(super) fn simple(
@@ -197,10 +225,11 @@ pub(super) fn with_password(
     given: &Given<'_>,
     trial: Trial,
 ) -> Result<Outcome, Stop> {
-    let Some(candidate) = candidate(context, bind_state.peer, name)? else {
+    let Some(mut candidate) = candidate(context, bind_state.peer, name)? else {
         bind_state.was_wrong(&trial, given.password);
         return Ok(refused(bind_state, given.password, Verdict::plain(None)));
     };
+    candidate.subject.authentication = given.proof;
     if let Some(case) = Case::of(context, bind_state, candidate.entry)? {
         return Ok(policed(context, case, candidate, given, trial));
     }
@@ -243,13 +272,20 @@ fn policed(
     } = candidate;
     let bind_state = case.bind_state;
     let guess = bind_state.guess(entry, given.password);
-    // A locked account's password is not verified.
-    let tried = match case.is_locked() {
+    case.tell_lock(&trial);
+    // A locked account's password is not verified, unless its owner is to be told.
+    let tried = match case.is_locked() && !case.tells_lock {
         true => Tried::Wrong,
         false => try_values(bind_state, entry, &stored, given.password),
     };
     let mut judge = |subject: Subject, matched| {
-        judged(&mut case, Box::new(subject), guess, matched, given.asked)
+        judged(
+            &mut case,
+            Box::new(subject),
+            guess,
+            matched,
+            given.asked.policy,
+        )
     };
     match tried {
         Tried::Right(value) => {
@@ -296,7 +332,7 @@ fn judged(
     subject: Box<Subject>,
     guess: Tag,
     matched: bool,
-    asked: BindControls,
+    wants_control: bool,
 ) -> Verdict {
     match &subject.name {
         Some(name) => {
@@ -305,7 +341,7 @@ fn judged(
                 spelled: &subject.dn,
             };
             let judgement = case.judge(account, guess, matched);
-            judgement.of_bind(subject, asked.policy)
+            judgement.of_bind(subject, wants_control)
         }
         // A subject without a name has no account.
         None => Verdict::plain(None),
@@ -382,7 +418,7 @@ fn slow_check(
         given: given.password.to_vec(),
         purpose: CheckPurpose::Bind(Box::new(BindCheck {
             subject: Box::new(subject),
-            asked: given.asked,
+            asked: given.asked.clone(),
             guess: bind_state.guess(entry, given.password),
             trial,
             proof: given.password.to_vec(),
@@ -404,7 +440,10 @@ pub(crate) fn checked(
     let (subject, asked) = (check.subject, check.asked);
     let mut case = Case::of(context, bind_state, id)?;
     let verdict = match &mut case {
-        Some(case) => judged(case, subject, check.guess, matched, asked),
+        Some(case) => {
+            case.tell_lock(&check.trial);
+            judged(case, subject, check.guess, matched, asked.policy)
+        }
         None => Verdict::plain(matched.then_some(subject)),
     };
     if let Some(subject) = &verdict.subject {

@@ -4,12 +4,12 @@
 use protocol::ResultCode;
 use schema::{Name, TypeId};
 use state::catalog::Catalog;
-use state::config::{ACCESS_NAME, INDEXES_NAME, SCHEMA_NAME};
+use state::config::{ACCESS_NAME, IDENTITIES_NAME, INDEXES_NAME, SCHEMA_NAME};
 use state::rules::RULES_NAME;
 use state::stop::Stop;
 
 /// Containers, and the attributes read from the entries directly below each.
-const DEFINING: [(&str, &[&str]); 4] = [
+const DEFINING: [(&str, &[&str]); 5] = [
     (
         SCHEMA_NAME,
         &[
@@ -23,6 +23,10 @@ const DEFINING: [(&str, &[&str]); 4] = [
         ],
     ),
     (ACCESS_NAME, &["pandoAccessText", "pandoAccessOrder"]),
+    (
+        IDENTITIES_NAME,
+        &["pandoIdentityText", "pandoIdentityOrder"],
+    ),
     (INDEXES_NAME, &["pandoIndexAttribute", "pandoIndexKind"]),
     (
         RULES_NAME,

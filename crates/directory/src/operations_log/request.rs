@@ -163,7 +163,8 @@ fn mechanism(authentication: &Authentication<'_>) -> String {
     }
 }
 
-/// The user that SASL PLAIN names; `None` for other methods.
+/// The user that SASL PLAIN names, or what the client says of itself by ANONYMOUS; `None` for other
+/// methods.
 fn user(authentication: &Authentication<'_>) -> Option<String> {
     match authentication {
         Authentication::Sasl {
@@ -172,6 +173,12 @@ fn user(authentication: &Authentication<'_>) -> Option<String> {
         } if mechanism.eq_ignore_ascii_case("PLAIN") => {
             let plain = Plain::decode(credentials).ok()?;
             Some(clip(plain.authentication))
+        }
+        Authentication::Sasl {
+            mechanism,
+            credentials: Some(credentials),
+        } if mechanism.eq_ignore_ascii_case("ANONYMOUS") => {
+            sasl::anonymous::trace(credentials).ok().map(clip)
         }
         _ => None,
     }

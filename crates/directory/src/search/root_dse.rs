@@ -3,7 +3,7 @@
 use crate::control;
 use crate::operation::{extended, sasl};
 use crate::peer::Peer;
-use policy::password::Scheme;
+use policy::PasswordSettings;
 use protocol::oid;
 use state::catalog::{CONFIG_NAME, Catalog, MONITOR_NAME, SUBSCHEMA_NAME};
 use state::virtual_entry::VirtualEntry;
@@ -27,7 +27,7 @@ pub(crate) fn root_dse(
     catalog: &Catalog,
     csn: &str,
     peer: &Peer,
-    scheme: Scheme,
+    passwords: PasswordSettings,
     tls: bool,
 ) -> VirtualEntry {
     let mut entry = VirtualEntry::new(&catalog.schema);
@@ -49,7 +49,8 @@ pub(crate) fn root_dse(
     let offered = operations.filter(|it| tls || *it != oid::START_TLS);
     entry.put("supportedExtension", offered);
     entry.put("supportedFeatures", FEATURES);
-    entry.put("supportedSASLMechanisms", sasl::mechanisms(peer, scheme));
+    let mechanisms = sasl::circumstances(peer, passwords).offered();
+    entry.put("supportedSASLMechanisms", mechanisms);
     entry.put("vendorName", ["Pando"]);
     entry.put(
         "vendorVersion",

@@ -35,8 +35,8 @@ pub(crate) fn entry_of(
     let catalog = context.catalog;
     if name.depth() == 0 {
         let csn = context.newest()?.to_csn();
-        let (peer, scheme) = (&call.session.peer, catalog.passwords.scheme);
-        let root = root_dse::root_dse(catalog, &csn, peer, scheme, call.tls);
+        let (peer, passwords) = (&call.session.peer, catalog.passwords);
+        let root = root_dse::root_dse(catalog, &csn, peer, passwords, call.tls);
         return Ok(Some(root));
     }
     if *name == catalog.subschema {

@@ -36,7 +36,11 @@ impl Worker {
         self.reader.reset();
         let operation = Operation::completed_by(&completion);
         let (id, before) = (completion.id, out.len());
-        let flow = self.finish(session, completion, out);
+        let flow = match self.finish(session, completion, out) {
+            // A change of the own password put off the judgement.
+            Flow::Done if self.outlives_account(session) => self.end(out),
+            flow => flow,
+        };
         if operation.is_some() {
             self.note(session, id, &out[before..], &flow);
         }
@@ -163,7 +167,7 @@ impl Worker {
         }
         match checked.purpose {
             CheckPurpose::Bind(check) => {
-                let (entry, asked) = (EntryId(checked.entry), check.asked);
+                let (entry, asked) = (EntryId(checked.entry), check.asked.clone());
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
@@ -171,7 +175,7 @@ impl Worker {
                     let matched = bind::still_keeps(&context, &bind_state, entry, subject, stored)?;
                     let verdict =
                         bind::checked(&context, &bind_state, entry, *check, matched, stored)?;
-                    bind::end(call, session, id, verdict, asked, out)
+                    bind::end(call, session, id, verdict, &asked, out)
                 });
                 if let Err(stop) = ended {
                     let result = failure::result_of(stop);

@@ -5,6 +5,8 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod account_state;
+mod acting;
 mod bounds;
 mod exposed;
 mod late;

@@ -11,6 +11,15 @@ const POLICY: &str = "cn=policy,dc=example,dc=com";
 /// An administrator, and a person whose password is `right`, under a policy of these settings.
 fn world(settings: &[(&str, &str)]) -> (Client, Client) {
     let mut admin = Client::admin();
+    with_policy(&mut admin, settings);
+    add_ada(&mut admin, "right");
+    let mut ada = admin.another();
+    success(&ada.bind(ADA, "right"));
+    (admin, ada)
+}
+
+/// Adds a policy of these settings for everybody.
+pub fn with_policy(admin: &mut Client, settings: &[(&str, &str)]) {
     let mut policy = vec![
         ("objectClass", &["device", "pwdPolicy"][..]),
         ("pwdAttribute", &["userPassword"]),
@@ -25,10 +34,6 @@ fn world(settings: &[(&str, &str)]) -> (Client, Client) {
     success(&admin.add(POLICY, &policy));
     let all = [(Add, "pandoPasswordPolicy", &[POLICY][..])];
     success(&admin.modify("cn=config", &all));
-    add_ada(&mut admin, "right");
-    let mut ada = admin.another();
-    success(&ada.bind(ADA, "right"));
-    (admin, ada)
 }
 
 fn permissive() -> [OwnedControl; 1] {

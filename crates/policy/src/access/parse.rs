@@ -5,7 +5,7 @@
 //! [`TEXT_MAX`].
 
 mod items;
-mod scan;
+pub(crate) mod scan;
 mod subject;
 #[cfg(test)]
 mod tests;

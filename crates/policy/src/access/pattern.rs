@@ -15,11 +15,11 @@ const VALUE_SEPARATOR: [u8; 2] = [0, 1];
 
 /// The texts that the stars of a pattern stand for in one name, in normal form, by the order of the
 /// stars in the pattern's text.
-pub(super) type Captures = Vec<Vec<u8>>;
+pub(crate) type Captures = Vec<Vec<u8>>;
 
 /// Whether a name matches a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Matching {
+pub(crate) enum Matching {
     No,
     /// An RDN has several values, of which one may be what a star stands for.
     Perhaps,
@@ -39,7 +39,7 @@ impl Matching {
 
 /// A compiled pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NamePattern {
+pub(crate) struct NamePattern {
     /// Whether more RDNs may come below those of the pattern.
     open_below: bool,
     /// Forms of the RDNs, topmost first.
@@ -73,7 +73,7 @@ impl NamePattern {
     ///
     /// # Errors
     /// A message that says what was expected and what was given.
-    pub(super) fn compile(schema: &Schema, text: &str) -> Result<NamePattern, String> {
+    pub(crate) fn compile(schema: &Schema, text: &str) -> Result<NamePattern, String> {
         let mut pattern = NamePattern {
             open_below: false,
             rdns: Vec::new(),
@@ -154,18 +154,18 @@ impl NamePattern {
     }
 
     /// Number of stars, which `$1` and so on refer to.
-    pub(super) fn stars(&self) -> usize {
+    pub(crate) fn stars(&self) -> usize {
         self.stars
     }
 
     /// The highest `$N` in the pattern; 0 if there is none.
-    pub(super) fn highest_capture(&self) -> usize {
+    pub(crate) fn highest_capture(&self) -> usize {
         self.highest_capture
     }
 
     /// Compares a name, and returns what the stars stand for in it. `given` has what the stars of
     /// the target stand for.
-    pub(super) fn judge(&self, name: &Name, given: &[Vec<u8>]) -> Matching {
+    pub(crate) fn judge(&self, name: &Name, given: &[Vec<u8>]) -> Matching {
         let depth_fits = match self.open_below {
             true => name.depth() >= self.rdns.len(),
             false => name.depth() == self.rdns.len(),

@@ -14,14 +14,25 @@ pub struct ClientFirst<'a> {
     pub header: &'a str,
     /// The message after the header, a part of the signed text.
     pub bare: &'a str,
-    /// Whether the client requires channel binding.
-    pub binds_channel: bool,
+    /// What the client says about binding the exchange to the channel.
+    pub binding: ClientBinding<'a>,
     /// Identity to act as; empty for the authenticated one.
     pub authorization: Cow<'a, str>,
     /// User to authenticate as.
     pub user: Cow<'a, str>,
     /// Random characters.
     pub nonce: &'a str,
+}
+
+/// What a client says about binding the exchange to the channel (RFC 5802 §6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientBinding<'a> {
+    /// `n`: the client cannot.
+    None,
+    /// `y`: the client can, and has not seen that the server can.
+    Unoffered,
+    /// `p=`: the exchange is bound by a binding of this type (RFC 5056 §7.1).
+    Type(&'a str),
 }
 
 /// The last message: `c=biws,r=nonce,p=proof`.
@@ -43,9 +54,10 @@ impl<'a> ClientFirst<'a> {
         let text = decode_text(credentials)?;
         let (binding, rest) = text.split_once(',').ok_or(DecodeError::Truncated)?;
         let (authorization, bare) = rest.split_once(',').ok_or(DecodeError::Truncated)?;
-        let binds_channel = match binding {
-            "n" | "y" => false,
-            other if other.starts_with("p=") => true,
+        let binding = match (binding, binding.strip_prefix("p=")) {
+            ("n", _) => ClientBinding::None,
+            ("y", _) => ClientBinding::Unoffered,
+            (_, Some(name)) if !name.is_empty() => ClientBinding::Type(name),
             _ => return Err(unknown(binding)),
         };
         let authorization = match authorization {
@@ -59,7 +71,7 @@ impl<'a> ClientFirst<'a> {
         Ok(ClientFirst {
             header,
             bare,
-            binds_channel,
+            binding,
             authorization,
             user,
             nonce,
@@ -159,15 +171,14 @@ mod tests {
             ("n,a=u:ada,", "n=a=2Cb=3Dc,r=fyko,x=1")
         );
         assert_eq!((&*first.authorization, &*first.user), ("u:ada", "a,b=c"));
-        assert_eq!((first.nonce, first.binds_channel), ("fyko", false));
+        assert_eq!((first.nonce, first.binding), ("fyko", ClientBinding::None));
         let mut encoded = Vec::new();
         first.encode(&mut encoded);
         assert_eq!(encoded, whole);
-        assert!(
-            ClientFirst::decode(b"p=tls-exporter,,n=a,r=b")
-                .unwrap()
-                .binds_channel
-        );
+        let binding = |first| ClientFirst::decode(first).unwrap().binding;
+        let exporter = ClientBinding::Type("tls-exporter");
+        assert_eq!(binding(b"p=tls-exporter,,n=a,r=b"), exporter);
+        assert_eq!(binding(b"y,,n=a,r=b"), ClientBinding::Unoffered);
         for junk in [
             &b""[..],
             b"n,,",
@@ -177,6 +188,7 @@ mod tests {
             b"n,,m=x,n=a,r=b",
             b"n,x=a,n=a,r=b",
             b"q,,n=a,r=b",
+            b"p=,,n=a,r=b",
             b"n,,n=a=b,r=c",
             b"n,,n=a,r=\xff",
         ] {

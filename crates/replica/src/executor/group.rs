@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use policy::rehash::Rehashed;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
+use state::concerned::Concerned;
 use state::equality;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
@@ -42,8 +43,8 @@ pub(super) struct Done {
     pub bytes: u64,
     /// The version of the store before the commit.
     pub version: u64,
-    /// Whether an account or the configuration changed.
-    pub accounts: bool,
+    /// Accounts whose connections are to be judged again.
+    pub concerned: Concerned,
     /// Passwords that were stored in another form.
     pub rehashed: Vec<Rehashed>,
     /// Whether work was left to later writes.
@@ -287,7 +288,7 @@ impl<'g> Group<'g> {
         let done = &mut self.done;
         done.changed += applied.changed;
         done.reclaimed += applied.reclaimed;
-        done.accounts |= applied.accounts;
+        done.concerned.join(&applied.concerned);
         done.rehashed.extend(applied.rehashed);
         done.left_work |= applied.left_work;
         done.ending.extend(applied.ending);

@@ -19,10 +19,10 @@ use crate::syntaxes::time;
 const PARTS: u8 = 1;
 const WHOLE: u8 = 0;
 
-pub(super) const UTC_TIME: u8 = 0x17;
+pub(crate) const UTC_TIME: u8 = 0x17;
 pub(super) const GENERALIZED_TIME: u8 = 0x18;
 /// `[0] EXPLICIT`, before the version of a certificate.
-pub(super) const VERSION: u8 = 0xa0;
+pub(crate) const VERSION: u8 = 0xa0;
 
 /// The identity of a certificate or revocation list.
 pub(super) struct Identity<'v> {
@@ -219,7 +219,7 @@ pub(super) fn decimal(content: &[u8]) -> Option<String> {
 }
 
 /// Returns the content of a Name (RFC 5280 §4.1.2.4) as text, with types as OIDs.
-pub(super) fn name_text(content: &[u8]) -> Option<String> {
+pub(crate) fn name_text(content: &[u8]) -> Option<String> {
     let mut rdns = Vec::new();
     let mut sequence = Reader::new(content);
     while !sequence.is_empty() {

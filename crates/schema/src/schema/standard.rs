@@ -1,12 +1,15 @@
 //! The standard schema: the definitions that every directory begins with.
+//!
+//! Definitions that came with a format level stand in files of that level: a database of a lower
+//! level is without them, since programs that do not know them execute the same records.
 
 use std::sync::OnceLock;
 
 use super::Schema;
 use crate::schema_file::read_schema_file;
 
-/// The files of the standard schema, with their names for error messages.
-pub(super) const STANDARD_FILES: &[(&str, &str)] = &[
+/// The files of the standard schema at every level, with their names for error messages.
+const STANDARD_FILES: &[(&str, &str)] = &[
     (
         "rfc4512.schema",
         include_str!("../../definitions/rfc4512.schema"),
@@ -132,46 +135,63 @@ pub(super) const STANDARD_FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The file of the definitions that format level 3 begins. A directory at a lower level does not
-/// have them: in its cluster there may be programs that do not know them.
-pub(super) const LEVEL_3: (&str, &str) = (
-    "level_3.schema",
-    include_str!("../../definitions/level_3.schema"),
-);
+/// Format level of the definitions in [`FILES_OF_LEVEL_3`].
+const LEVEL_3: u32 = 3;
+
+/// The files of definitions that came with format level 3.
+const FILES_OF_LEVEL_3: &[(&str, &str)] = &[
+    (
+        "pando_identities.schema",
+        include_str!("../../definitions/pando_identities.schema"),
+    ),
+    (
+        "password_quality.schema",
+        include_str!("../../definitions/password_quality.schema"),
+    ),
+];
+
+/// The files of the standard schema at a format level.
+pub(super) fn files_at(level: u32) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let later: &[_] = match level >= LEVEL_3 {
+        true => FILES_OF_LEVEL_3,
+        false => &[],
+    };
+    STANDARD_FILES.iter().chain(later)
+}
 
 impl Schema {
     /// Returns the standard schema shipped with Pando, with an empty dictionary. Built once per
     /// process.
     pub fn standard() -> Schema {
         static STANDARD: OnceLock<Schema> = OnceLock::new();
-        STANDARD.get_or_init(Schema::build_standard).clone()
+        STANDARD
+            .get_or_init(|| Schema::build_standard(u32::MAX))
+            .clone()
     }
 
-    /// Returns the standard schema of a directory at this format level, with an empty dictionary.
+    /// Returns the standard schema of databases at a format level. Built once per process.
     pub fn standard_at(level: u32) -> Schema {
-        static BEFORE_3: OnceLock<Schema> = OnceLock::new();
-        match level {
-            0..3 => BEFORE_3.get_or_init(|| build(STANDARD_FILES)).clone(),
-            3.. => Schema::standard(),
+        static BEFORE_LEVEL_3: OnceLock<Schema> = OnceLock::new();
+        match level >= LEVEL_3 {
+            true => Schema::standard(),
+            false => BEFORE_LEVEL_3
+                .get_or_init(|| Schema::build_standard(level))
+                .clone(),
         }
     }
 
-    /// Builds the schema from all standard files.
-    pub(super) fn build_standard() -> Schema {
-        build(&[STANDARD_FILES, &[LEVEL_3]].concat())
-    }
-}
-
-fn build(files: &[(&str, &str)]) -> Schema {
-    let mut all = Vec::with_capacity(2048);
-    for (file, text) in files {
-        match read_schema_file(text) {
-            Ok(definitions) => all.extend(definitions),
-            Err(error) => panic!("embedded schema file {file}: {error}"),
+    /// Builds the schema from the standard files of a format level.
+    pub(super) fn build_standard(level: u32) -> Schema {
+        let mut all = Vec::with_capacity(2048);
+        for (file, text) in files_at(level) {
+            match read_schema_file(text) {
+                Ok(definitions) => all.extend(definitions),
+                Err(error) => panic!("embedded schema file {file}: {error}"),
+            }
         }
-    }
-    match Schema::empty().extended(&all) {
-        Ok(schema) => schema,
-        Err(error) => panic!("embedded schema: {error}"),
+        match Schema::empty().extended(&all) {
+            Ok(schema) => schema,
+            Err(error) => panic!("embedded schema: {error}"),
+        }
     }
 }

@@ -350,6 +350,21 @@ fn days_before(year: i64, month: i64, day: i64) -> i64 {
     year * 365 + leap_years + months + day - 1
 }
 
+/// Returns the whole seconds from 1970 to a GeneralizedTime; `None` for what is none.
+pub(crate) fn unix_seconds(value: &[u8]) -> Option<i64> {
+    let mut normal = Vec::new();
+    put_generalized_time(value, &mut normal).ok()?;
+    let number = |from: usize, to: usize| -> Option<i64> {
+        std::str::from_utf8(normal.get(from..to)?)
+            .ok()?
+            .parse()
+            .ok()
+    };
+    let days = days_before(number(0, 4)?, number(4, 6)?, number(6, 8)?);
+    let of_day = number(8, 10)? * 3_600 + number(10, 12)? * 60 + number(12, 14)?;
+    Some((days - days_before(1970, 1, 1)) * 86_400 + of_day)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

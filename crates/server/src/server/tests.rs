@@ -515,7 +515,7 @@ fn unix_sockets_tell_who_connects() {
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let world = World::new(|it| {
         it.listen = vec![Listen::Unix(path.clone())];
-        it.tls = Some(certificate(&it.folder).0);
+        it.tls = Some(certificate(&it.folder).0.into());
     });
     let stream = UnixStream::connect(&path).unwrap();
     let mut client = Client {
@@ -577,7 +577,7 @@ fn what_helps_fits_the_address() {
 
 mod farewell;
 mod proxied;
-mod tls;
+pub(crate) mod tls;
 
 use tls::certificate;
 

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// How LDAP is spoken on an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -15,6 +17,36 @@ pub enum Scheme {
     Ldaps,
     /// LDAP over a Unix domain socket.
     Ldapi,
+}
+
+/// What a TLS handshake asks of clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientCertificates {
+    /// No certificate.
+    None,
+    /// A certificate, without which the handshake succeeds, too.
+    Ask,
+    /// A certificate, without which the handshake fails.
+    Require,
+}
+
+impl ClientCertificates {
+    /// All of them.
+    const ALL: [ClientCertificates; 3] = [
+        ClientCertificates::None,
+        ClientCertificates::Ask,
+        ClientCertificates::Require,
+    ];
+
+    /// The word in settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            ClientCertificates::None => "none",
+            ClientCertificates::Ask => "ask",
+            ClientCertificates::Require => "require",
+        }
+    }
 }
 
 /// An address to accept connections on, or one where they are accepted.
@@ -28,6 +60,8 @@ pub enum Listen {
         tls: bool,
         /// Before that, a header says who the client is.
         proxied: bool,
+        /// What handshakes ask of clients; `None` for what `tls.client_certificates` says.
+        client_certificates: Option<ClientCertificates>,
     },
     /// A Unix domain socket.
     Unix(PathBuf),
@@ -48,6 +82,17 @@ impl Listen {
         matches!(self, Listen::Tcp { proxied: true, .. })
     }
 
+    /// What TLS handshakes ask of clients, where the address says so itself.
+    pub fn client_certificates(&self) -> Option<ClientCertificates> {
+        match self {
+            Listen::Tcp {
+                client_certificates,
+                ..
+            } => *client_certificates,
+            Listen::Unix(_) => None,
+        }
+    }
+
     /// The TCP address; `None` for a Unix domain socket.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
@@ -64,10 +109,15 @@ impl fmt::Display for Listen {
                 address,
                 tls,
                 proxied,
+                client_certificates,
             } => {
                 let proxied = if *proxied { "p" } else { "" };
                 let tls = if *tls { "s" } else { "" };
-                write!(f, "{proxied}ldap{tls}://{address}")
+                write!(f, "{proxied}ldap{tls}://{address}")?;
+                match client_certificates {
+                    Some(it) => write!(f, "{CLIENT_CERTIFICATES}{}", it.word()),
+                    None => Ok(()),
+                }
             }
             Listen::Unix(path) => {
                 let path = path.display().to_string();
@@ -80,6 +130,9 @@ impl fmt::Display for Listen {
         }
     }
 }
+
+/// What stands between an address and what its handshakes ask of clients.
+const CLIENT_CERTIFICATES: &str = "?client_certificates=";
 
 const EXPECTED: &str = "expected ldap://HOST[:PORT], ldaps://HOST[:PORT], ldapi://%2Fpath, or \
                         pldap:// or pldaps:// for proxies";
@@ -97,11 +150,16 @@ impl FromStr for Listen {
             "ldap" | "ldaps" | "pldap" | "pldaps" => {
                 let (tls, proxied) = (scheme.ends_with('s'), scheme.starts_with('p'));
                 let port = if tls { 636 } else { 389 };
+                let (rest, client_certificates) = match rest.split_once(CLIENT_CERTIFICATES) {
+                    Some((rest, word)) => (rest, Some(asked(word).map_err(|it| refuse(&it))?)),
+                    None => (rest, None),
+                };
                 let address = socket_address(rest.trim_end_matches('/'), port);
                 Ok(Listen::Tcp {
                     address: address.map_err(|it| refuse(&it))?,
                     tls,
                     proxied,
+                    client_certificates,
                 })
             }
             "ldapi" => match percent_decoded(rest) {
@@ -113,6 +171,13 @@ impl FromStr for Listen {
             _ => Err(refuse("")),
         }
     }
+}
+
+/// What `?client_certificates=` of an address says.
+fn asked(word: &str) -> Result<ClientCertificates, String> {
+    let mut all = ClientCertificates::ALL.into_iter();
+    all.find(|it| it.word() == word)
+        .ok_or_else(|| format!(": expected client_certificates=none, ask or require, got {word}"))
 }
 
 /// `host`, `host:port`, `[v6]:port`, `:port`, `*:port`. No host means every address.

@@ -12,7 +12,8 @@ use directory::Patience;
 use policy::{LimitSettings, Limits, Scheme};
 use serde::{Deserialize, Serialize};
 
-use super::LogFormat;
+use super::listen::ClientCertificates;
+use super::log_format::LogFormat;
 use super::section::{Reload, Section, Setting, limits, section};
 
 /// All sections, in the order of the sample file.
@@ -39,6 +40,7 @@ pub const TABLE: &[Section] = &[
     },
     DynamicEntries::SECTION,
     Passwords::SECTION,
+    Sasl::SECTION,
     Changes::SECTION,
     Database::SECTION,
     Cluster::SECTION,
@@ -78,6 +80,7 @@ section! {
     subject_limits: Vec<SubjectLimits>,
     dynamic_entries: DynamicEntries,
     passwords: Passwords,
+    sasl: Sasl,
     changes: Changes,
     database: Database,
     cluster: Cluster,
@@ -91,7 +94,51 @@ section! {
 
         /// PEM file: the certificate's private key.
         key: Option<PathBuf> = None, "path" like "\"server.key\"", NextTls;
+
+        /// Response of OCSP for the certificate (DER), which is stapled to it until it expires.
+        /// Read again when it changes.
+        ocsp: Option<PathBuf> = None, "path" like "\"server.ocsp\"", NextTls;
+
+        /// Certificates for other names: { certificate = "a.pem", key = "a.key" }, perhaps with
+        /// ocsp. A client that asks for a name gets the first that has it, else the one above.
+        further: Vec<FurtherCertificate> = Vec::new(), "list of tables", NextTls;
+
+        /// Versions of TLS, "1.2" and "1.3".
+        versions: Vec<String> = vec!["1.2".to_owned(), "1.3".to_owned()], "list of versions",
+            NextTls;
+
+        /// Cipher suites by their IANA names, such as "TLS_AES_256_GCM_SHA384". [] for all.
+        suites: Vec<String> = Vec::new(), "list of suites", NextTls;
+
+        /// PEM file: the authorities whose certificates identify clients (SASL EXTERNAL).
+        client_ca: Option<PathBuf> = None, "path" like "\"clients.pem\"", NextTls;
+
+        /// What handshakes ask of clients: "none", "ask" for a certificate, or "require" one.
+        /// A listener may have its own: "ldaps://*:636?client_certificates=require".
+        client_certificates: ClientCertificates = ClientCertificates::None,
+            "`none`, `ask` or `require`", NextTls;
+
+        /// Revocation lists of these authorities, PEM or DER. If there are any, each authority of a
+        /// client's certificate needs one. Read again when they change.
+        client_crl: Vec<PathBuf> = Vec::new(), "list of paths", NextTls;
+
+        /// Use a revocation list after the time at which the next one was due. If not, no client
+        /// of its authority is accepted then.
+        accept_expired_crl: bool = false, "`true` or `false`", NextTls;
     }
+}
+
+/// A certificate for names that the first one does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FurtherCertificate {
+    /// PEM file: the certificate, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// PEM file: the certificate's private key.
+    pub key: PathBuf,
+    /// Response of OCSP for the certificate (DER); `None` for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ocsp: Option<PathBuf>,
 }
 
 section! {
@@ -246,8 +293,9 @@ section! {
         /// is tried again and again, as by a program that has an old one, counts once in a day.
         count_repeated: bool = false, "`true` or `false`", Restart;
 
-        /// Whether a bind to a locked account is told so by the password policy control, whatever
-        /// its password is (ppolicy_use_lockout of slapd). That helps users, and whoever guesses.
+        /// Whether the password policy control says that an account is locked (as with
+        /// ppolicy_use_lockout of slapd): to a bind with the right password, from an address where
+        /// it was right lately. Other binds are told nothing, and not verified under a lock.
         tell_locked: bool = false, "`true` or `false`", Restart;
 
         /// Whether a password that is stored with another scheme than `scheme`, or at less cost, is
@@ -265,6 +313,13 @@ section! {
         /// Passwords that became known elsewhere, which password policies refuse
         /// (pandoPasswordBreached): a file of lines SHA1:COUNT, sorted, of Have I Been Pwned.
         breached: Option<PathBuf> = None, "path" like "\"breached.txt\"", Restart;
+    }
+}
+
+section! {
+    "sasl" Sasl {
+        /// Offer ANONYMOUS (RFC 4505), a login as nobody, on connections opened afterwards.
+        anonymous: bool = false, "`true` or `false`", AtOnce;
     }
 }
 

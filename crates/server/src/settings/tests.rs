@@ -44,7 +44,7 @@ fn the_sample_says_the_defaults_and_nothing_else() {
     assert!(words.is_some() && breached.is_some());
     config.shared_in_file.clear();
     assert_eq!(program.as_deref(), Some(Path::new("/usr/local/bin/etcd")));
-    assert_eq!(files.certificate, Path::new("/node/server.pem"));
+    assert_eq!(files.main.certificate, Path::new("/node/server.pem"));
     assert_eq!(format!("{config:?}"), plain);
 }
 
@@ -230,7 +230,7 @@ fn flags_go_over_the_file() {
     let listen: Vec<String> = config.listen.iter().map(Listen::to_string).collect();
     assert_eq!(listen, ["ldaps://127.0.0.1:0", "ldapi://%2Frun%2Fldapi"]);
     let files = config.tls.unwrap();
-    assert_eq!(files.certificate, Path::new("c.pem"));
+    assert_eq!(files.main.certificate, Path::new("c.pem"));
     assert_eq!((config.threads, config.settings.threads.pinned), (3, false));
     let log = config.settings.log;
     assert_eq!((log.level.as_str(), log.format), ("debug", LogFormat::Json));

@@ -4,7 +4,7 @@
 
 use crate::account::check::BindCheck;
 use crate::account::hashing::*;
-use crate::account::verdict::BindControls;
+use crate::account::verdict::Asked;
 use policy::{Guesses, Subject, Tag};
 use replica::{SystemClock, failure};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -54,10 +54,7 @@ impl World {
             lane,
             CheckPurpose::Bind(Box::new(BindCheck {
                 subject: Box::new(Subject::anonymous(None, true)),
-                asked: BindControls {
-                    identity: false,
-                    policy: false,
-                },
+                asked: Asked::default(),
                 guess: self.tag,
                 trial: Guesses::new(0).trial(b"", None, 0).expect("no limit"),
                 proof: Vec::new(),

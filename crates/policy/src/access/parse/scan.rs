@@ -10,7 +10,7 @@ const CLAUSES: [&str; 5] = ["rule", "on", "for", "let", "deny"];
 
 /// A piece of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token<'t> {
+pub(crate) enum Token<'t> {
     /// Letters, digits and signs without a space.
     Word(&'t str),
     /// Text in quotation marks, without them.
@@ -24,7 +24,7 @@ pub(super) enum Token<'t> {
 
 impl Token<'_> {
     /// Returns the token as error messages show it.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self {
             Token::Word(word) => format!("\"{word}\""),
             Token::Quoted(text) => format!("the text \"{text}\""),
@@ -37,7 +37,7 @@ impl Token<'_> {
 }
 
 /// A reader of tokens with one token of foresight.
-pub(super) struct Scanner<'t> {
+pub(crate) struct Scanner<'t> {
     text: &'t str,
     /// First byte that no token has taken; a boundary of characters.
     at: usize,
@@ -49,7 +49,7 @@ pub(super) struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    pub(super) fn new(text: &'t str) -> Scanner<'t> {
+    pub(crate) fn new(text: &'t str) -> Scanner<'t> {
         Scanner {
             text,
             at: 0,
@@ -60,7 +60,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes to the first word of the next clause; false at the end of the text.
-    pub(super) fn begin_clause(&mut self) -> bool {
+    pub(crate) fn begin_clause(&mut self) -> bool {
         self.ahead = None;
         let Some(start) = next_line_with_words(self.text, self.at) else {
             return false;
@@ -71,7 +71,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Returns the next token and leaves it.
-    pub(super) fn peek(&mut self) -> Result<&Token<'t>, RuleError> {
+    pub(crate) fn peek(&mut self) -> Result<&Token<'t>, RuleError> {
         if self.ahead.is_none() {
             self.ahead = Some(self.scan()?);
         }
@@ -80,14 +80,14 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the next token.
-    pub(super) fn take(&mut self) -> Result<Token<'t>, RuleError> {
+    pub(crate) fn take(&mut self) -> Result<Token<'t>, RuleError> {
         self.peek()?;
         let (_, token) = self.ahead.take().expect("peek sets it");
         Ok(token)
     }
 
     /// Takes the next token if it is this word.
-    pub(super) fn take_word(&mut self, word: &str) -> Result<bool, RuleError> {
+    pub(crate) fn take_word(&mut self, word: &str) -> Result<bool, RuleError> {
         let found = *self.peek()? == Token::Word(word);
         if found {
             self.ahead = None;
@@ -96,7 +96,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the next token if it is a comma.
-    pub(super) fn take_comma(&mut self) -> Result<bool, RuleError> {
+    pub(crate) fn take_comma(&mut self) -> Result<bool, RuleError> {
         let found = *self.peek()? == Token::Comma;
         if found {
             self.ahead = None;
@@ -106,7 +106,7 @@ impl<'t> Scanner<'t> {
 
     /// Takes a filter: text from `(` to its `)`, on one line. Values of filters spell parentheses
     /// as `\28` and `\29` (RFC 4515 §3), and may contain `#`.
-    pub(super) fn take_filter(&mut self) -> Result<String, RuleError> {
+    pub(crate) fn take_filter(&mut self) -> Result<String, RuleError> {
         if *self.peek()? != Token::Open {
             return Err(self.unexpected("a filter in parentheses"));
         }
@@ -135,14 +135,14 @@ impl<'t> Scanner<'t> {
     }
 
     /// Position of the next token.
-    pub(super) fn position(&mut self) -> Result<Position, RuleError> {
+    pub(crate) fn position(&mut self) -> Result<Position, RuleError> {
         self.peek()?;
         let (start, _) = self.ahead.as_ref().expect("peek sets it");
         Ok(self.lines.position(self.text, *start))
     }
 
     /// Returns the error of a next token that is not what was expected.
-    pub(super) fn unexpected(&mut self, expected: &str) -> RuleError {
+    pub(crate) fn unexpected(&mut self, expected: &str) -> RuleError {
         let (start, shown) = match self.peek() {
             Ok(token) => {
                 let shown = token.shown();

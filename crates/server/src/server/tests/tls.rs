@@ -8,12 +8,9 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A new certificate for localhost, in files.
-pub(super) fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
+pub(crate) fn certificate(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let files = TlsFiles {
-        certificate: folder.join("server.pem"),
-        key: folder.join("server.key"),
-    };
+    let files = TlsFiles::of(folder.join("server.pem"), folder.join("server.key"));
     std::fs::write(&files.certificate, made.cert.pem()).unwrap();
     std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
     std::fs::set_permissions(&files.key, Permissions::from_mode(0o600)).unwrap();
@@ -44,7 +41,7 @@ fn world(change: impl FnOnce(&mut Config)) -> (World, CertificateDer<'static>) {
     let secured = |config: &mut Config| {
         let (files, certificate) = certificate(&config.folder);
         trusted = Some(certificate);
-        config.tls = Some(files);
+        config.tls = Some(files.into());
         let ldaps = "ldaps://127.0.0.1:0".parse().unwrap();
         config.listen.push(ldaps);
         change(config);
@@ -152,7 +149,7 @@ fn heard_nothing_in_ldap(bytes: &[u8]) -> bool {
 fn a_changed_certificate_is_used_for_new_connections() {
     let folder = tempfile::tempdir().unwrap();
     let (files, first) = certificate(folder.path());
-    let certificates = Certificate::load(&files).unwrap();
+    let certificates = Arc::new(Certificate::load(&files.clone().into()).unwrap());
     assert_eq!(certificates.reload_if_changed(), Ok(false));
     let old = std::fs::metadata(&files.certificate)
         .unwrap()
@@ -179,7 +176,7 @@ fn a_changed_certificate_is_used_for_new_connections() {
         Ok(false),
         "complained once"
     );
-    assert!(certificates.session().is_ok(), "the old one stays");
+    assert!(certificates.session(None).is_ok(), "the old one stays");
 }
 
 #[test]
@@ -187,7 +184,7 @@ fn an_unusable_certificate_is_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(folder.path());
     let (certificate, key) = (folder.path().join("none"), folder.path().join("none"));
-    config.tls = Some(TlsFiles { certificate, key });
+    config.tls = Some(TlsFiles::of(certificate, key).into());
     let home = Home::at(folder, "data", &config.directory_options());
     let error = start_directory(config, home.directory.clone()).unwrap_err();
     assert!(
