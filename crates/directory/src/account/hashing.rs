@@ -14,9 +14,11 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
+use policy::quality::PasswordLists;
 use policy::turns::{Lane, Queue};
 use protocol::{MessageId, ResultCode, ResultKind};
 use state::former;
+use state::quality::refuse_listed;
 use state::stop::{Refusal, Stop};
 use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -83,6 +85,7 @@ pub(crate) struct HashSettings {
     pub verified: Arc<VerifiedCache>,
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
+    pub lists: Arc<dyn PasswordLists>,
     /// Hash of a random password under the scheme that was last needed.
     pub in_vain: Mutex<Option<(Scheme, Arc<[u8]>)>>,
 }
@@ -476,15 +479,20 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Opti
         }
     }
     let values = writes.all_mut().iter_mut().flat_map(|it| {
-        let asked = it.options.as_ref().and_then(|it| it.hashing);
+        let options = it.options.as_deref();
+        let asked = options.and_then(|it| it.hashing);
         let hashing = asked.unwrap_or_else(|| tools.scheme.into());
+        let lists = options.map(|it| it.lists).unwrap_or_default();
         let values = passwords(&mut it.change, settings.password_type);
-        values.map(move |value| (hashing, value))
+        values.map(move |value| (hashing, lists, value))
     });
-    for (hashing, value) in values.skip(*done) {
+    for (hashing, lists, value) in values.skip(*done) {
         *done += 1;
         if password::is_hashed(value) {
             continue;
+        }
+        if let Err(stop) = refuse_listed(lists, settings.lists.as_ref(), value) {
+            return Some(Ended::Refused(stop));
         }
         return match password::hash(hashing, value) {
             Ok(hashed) => {

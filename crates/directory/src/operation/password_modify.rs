@@ -62,8 +62,8 @@ pub(crate) fn begin(
         request,
         controls,
     )?;
-    let proved = request.old_password.is_some();
-    new_password::check(call, context, &session.peer, &mut write, proved)?;
+    let old = request.old_password;
+    new_password::check(call, context, &session.peer, &mut write, old)?;
     controls.ask(&mut reply);
     update::keep_to_decision(context, &mut write)?;
     reply.again = update::may_decide_again(context, session, &write, envelope);

@@ -67,7 +67,7 @@ pub(crate) fn resolve(
     ready::require_indexes(context.catalog, &write)?;
     assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;
-    new_password::check(call, context, peer, &mut write, false)?;
+    new_password::check(call, context, peer, &mut write, None)?;
     keep_to_decision(context, &mut write)?;
     Ok(Some(write))
 }
