@@ -6,6 +6,7 @@ mod access;
 mod cluster;
 mod conformance;
 mod data;
+mod handshakes;
 mod mistakes;
 mod nodes;
 mod options;

@@ -25,7 +25,7 @@ fn status_and_monitor_tell_the_same() {
         let is_equal = |it: &Value| it["equality"] == "equal" && it["position"] == *position;
         nodes.iter().all(is_equal).then(|| said.clone())
     });
-    assert_eq!(said["format_level"], 2, "{said:#}");
+    assert_eq!(said["format_level"], 3, "{said:#}");
     assert_eq!(said["quorum"]["needed"], 2);
     assert_eq!(said["voters"].as_array().map(Vec::len), Some(3));
     assert!(said["log"]["used_bytes"].as_u64() > Some(0), "{said:#}");
