@@ -5,7 +5,9 @@
 //! - 1: that of the first release.
 //! - 2: in a cluster, the database keeps a sum of the texts that are members, so that nodes which
 //!   compare their states compare these too.
-//! - 3: the schema has the definitions of rules that map identities (`cn=identities,cn=config`).
+//! - 3: the schema has the definitions of rules that map identities (`cn=identities,cn=config`); an
+//!   entry with a password policy may have the hash of its password and keys of SCRAM of the same
+//!   password; nodes share the setting that has them stored.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a
@@ -21,6 +23,8 @@ pub const LOWEST: u32 = 1;
 pub const HIGHEST: u32 = 3;
 /// Level from which on the database of a cluster keeps a sum of its texts.
 const SUMS_TEXTS: u32 = 2;
+/// Level from which on keys of SCRAM may stand beside the hash of a password.
+pub const KEEPS_VERIFIERS: u32 = 3;
 
 /// The highest level of the program that tests want this one to be.
 #[cfg(debug_assertions)]

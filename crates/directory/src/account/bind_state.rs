@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
-use policy::{Guesses, PasswordSettings, Trial, VerifiedCache};
+use policy::{Guesses, PasswordSettings, Scheme, Trial, VerifiedCache};
 use protocol::ResultCode;
 use replica::Replica;
 use spool::cookie::CookieKey;
@@ -21,6 +21,8 @@ pub(crate) struct BindState<'d> {
     pub replica: &'d Replica<Ticket>,
     /// Treatment of passwords.
     pub passwords: PasswordSettings,
+    /// Scheme of the keys that are stored beside the hash of a new password; `None` for none.
+    pub verifiers: Option<Scheme>,
     pub cookie_key: &'d CookieKey,
     pub now_us: u64,
 }
@@ -35,6 +37,7 @@ impl<'d> BindState<'d> {
             guesses: &call.shared.guesses,
             replica: &call.shared.replica,
             passwords: call.catalog.passwords,
+            verifiers: call.catalog.verifiers(),
             cookie_key: call.cookie_key,
             now_us: call.lent.clock.now_us(),
         }

@@ -12,6 +12,7 @@ mod late;
 mod names;
 mod policies;
 mod times;
+mod verifiers;
 
 use kit::{Client, success};
 use protocol::extended::PasswordModifyRequest;

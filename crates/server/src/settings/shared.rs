@@ -21,7 +21,10 @@ impl Section {
     pub fn shares(&self, setting: &Setting) -> bool {
         match self.name {
             "limits" | "anonymous_limits" | "administrator_limits" | "dynamic_entries" => true,
-            "passwords" => matches!(setting.name, "scheme" | "count_repeated" | "tell_locked"),
+            "passwords" => matches!(
+                setting.name,
+                "scheme" | "scram_verifiers" | "count_repeated" | "tell_locked"
+            ),
             _ => false,
         }
     }
