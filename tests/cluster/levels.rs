@@ -7,6 +7,7 @@ use kit::client::Modification;
 use kit::process::until;
 use kit::random::Random;
 use kit::{Entry, Folder, Pando, SUFFIX};
+use protocol::ResultCode;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -45,16 +46,20 @@ fn raise(nodes: &mut [Pando], grove: &Grove) {
     let upgrade = |node: &Pando| node.run_on_node(&["cluster", "upgrade"], &[]);
     refused(upgrade(&nodes[1]), 1, "the format level is 1, the highest");
     exchange(nodes, grove, 0);
+    // An older program would not know the attribute.
+    let change = [Modification::add("pandoRequire", &["authc"])];
+    let early = nodes[0].admin().modify("cn=config", &change);
+    assert_eq!(early.code, ResultCode::UNWILLING_TO_PERFORM, "{early}");
     exchange(nodes, grove, 1);
     let third = nodes[2].run_on_node(&["cluster", "upgrade"], &[]);
     refused(third, 1, "the highest that the programs");
     let early = upgrade(&nodes[0]);
-    refused(early, 1, "expected programs that execute format level 2");
+    refused(early, 1, "expected programs that execute format level 3");
     let said = nodes[1].run_on_node(&["cluster", "status"], &[]);
-    said.expect(0).says("1; 2 of 3 nodes know 2");
+    said.expect(0).says("1; 2 of 3 nodes know 3");
     exchange(nodes, grove, 2);
-    upgrade(&nodes[0]).expect(0).says("has format level 2");
-    await_level(nodes, 2);
+    upgrade(&nodes[0]).expect(0).says("has format level 3");
+    await_level(nodes, 3);
     pause(WHILE);
     // Killed: its own log has the record that raised the level, or its database the row.
     nodes[1].kill();
@@ -64,7 +69,7 @@ fn raise(nodes: &mut [Pando], grove: &Grove) {
     nodes[1].know_levels_up_to(None);
     nodes[1].serve();
     grove.moved(1, nodes[1].address());
-    refused(upgrade(&nodes[2]), 1, "the format level is 2, the highest");
+    refused(upgrade(&nodes[2]), 1, "the format level is 3, the highest");
 }
 
 /// The program of a node ends with the way out.
@@ -81,7 +86,7 @@ fn await_level(nodes: &[Pando], level: u64) {
     until("the level on all nodes", || {
         let said = status(&nodes[0]);
         let nodes = said["nodes"].as_array()?;
-        let has = |it: &Value| it["format_level"] == level && it["format_level_max"] == 2;
+        let has = |it: &Value| it["format_level"] == level && it["format_level_max"] == 3;
         nodes.iter().all(has).then_some(())
     });
 }
@@ -148,7 +153,7 @@ fn joins_with_a_newer_program(first: &Pando) {
     let mut args = vec!["cluster", "join", &dir];
     args.extend(words.split(' '));
     let older = Pando::init_knowing(1);
-    refused(older.run(&args), 1, "the cluster has format level 2");
+    refused(older.run(&args), 1, "the cluster has format level 3");
     assert!(!folder.join("node").exists(), "nothing is touched");
     let mut node = Pando::join(&line, &free_address());
     node.serve();

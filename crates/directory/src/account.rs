@@ -12,5 +12,4 @@ pub(crate) mod new_password;
 pub(crate) mod passwords;
 pub(crate) mod policed;
 pub(crate) mod subject_limits;
-pub(crate) mod usability;
 pub(crate) mod verdict;

@@ -12,6 +12,7 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use crate::session::{HeldWrite, Session};
 use crate::ticket::Pending;
+use policy::seats::Seats;
 use policy::{Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
 use spool::cookie::CookieKey;
@@ -19,6 +20,7 @@ use state::catalog::Catalog;
 use state::stop::Stop;
 use state::write::{Change, Write};
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -36,6 +38,8 @@ pub(crate) struct Call<'p> {
     pub mailbox: &'p Arc<dyn Mailbox>,
     pub hashes: &'p HashPool,
     pub operations: &'p OperationsLog,
+    /// The bound sessions of the thread.
+    pub seats: &'p Rc<Seats>,
 }
 
 impl Call<'_> {

@@ -17,6 +17,10 @@ pub trait Mailbox: Send + Sync {
     /// Wakes a waiting serving thread to call [`crate::Worker::release_snapshot`] again, because it
     /// holds a snapshot that others need released. Must not block.
     fn wake(&self) {}
+
+    /// Wakes a waiting serving thread to call [`crate::Worker::sessions_in_doubt`], because
+    /// accounts have changed. Must not block.
+    fn doubt(&self) {}
 }
 
 /// The mailboxes of all serving threads.
@@ -28,13 +32,12 @@ impl Mailboxes {
         self.lock().push(Arc::downgrade(mailbox));
     }
 
-    /// Wakes all serving threads that still exist.
-    pub fn wake(&self) {
+    /// Calls all serving threads that still exist.
+    pub fn each(&self, call: impl Fn(&dyn Mailbox)) {
         let mut all = self.lock();
         all.retain(|it| it.strong_count() > 0);
-        all.iter()
-            .filter_map(Weak::upgrade)
-            .for_each(|it| it.wake());
+        let there = all.iter().filter_map(Weak::upgrade);
+        there.for_each(|it| call(&*it));
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Mailbox>>> {

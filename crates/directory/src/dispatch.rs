@@ -12,7 +12,7 @@ use crate::operation::{bind, compare, extended, update};
 use crate::search::begin;
 use crate::search::call::Query;
 use crate::session::Session;
-use protocol::{Message, Request};
+use protocol::{Authentication, Message, Request};
 use state::stop::Stop;
 
 /// Executes one request.
@@ -23,7 +23,8 @@ pub(crate) fn dispatch(
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
     let mut begun = None;
-    if let Request::Bind(_) = &message.request {
+    if let Request::Bind(it) = &message.request {
+        session.by_sasl = matches!(it.authentication, Authentication::Sasl { .. });
         begun = session.exchange.take();
         session.forget_subject(&call.catalog.limits);
     }
@@ -39,7 +40,7 @@ pub(crate) fn dispatch(
         must_change::refuse_others(call, session, &message.request)?;
     }
     let subject = acting_subject(call, session, &controls)?;
-    authentication::require(call.catalog, &subject, Some(&message.request))?;
+    authentication::require(call.catalog, session, &subject, Some(&message.request))?;
     let context = call.context(&subject);
     let envelope = Envelope {
         id: message.id,

@@ -6,10 +6,11 @@
 //! was called and has not looked yet is not called again.
 
 use crate::completion::{Completion, Finished, Mailbox, Mailboxes};
+use policy::seats::{Changed, Doubts};
 use protocol::MessageId;
 use replica::Observer;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All followers of a directory.
@@ -17,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Feed {
     following: AtomicUsize,
     bells: Mutex<Vec<Arc<Bell>>>,
-    /// Version of the last commit that may have changed whether connections may go on.
-    accounts: AtomicU64,
+    /// Accounts whose connections may have to end.
+    pub accounts: Doubts,
     mailboxes: Mailboxes,
 }
 
@@ -73,13 +74,6 @@ impl Feed {
         })
     }
 
-    /// Version of the last commit that may have changed whether connections may go on; 0 if there
-    /// was none since the start.
-    #[inline]
-    pub fn accounts(&self) -> u64 {
-        self.accounts.load(Ordering::Acquire)
-    }
-
     /// Number of followers.
     pub fn followers(&self) -> u64 {
         self.following.load(Ordering::Relaxed) as u64
@@ -127,12 +121,15 @@ impl Observer for Feed {
         }
     }
 
-    fn accounts_changed(&self, version: u64) {
-        self.accounts.fetch_max(version, Ordering::SeqCst);
+    fn accounts_changed(&self, version: u64, changed: Changed<'_>) {
+        self.accounts.note(version, changed);
+        if changed.everybody || !changed.accounts.is_empty() {
+            self.mailboxes.each(|it| it.doubt());
+        }
     }
 
     fn release_snapshots(&self) {
-        self.mailboxes.wake();
+        self.mailboxes.each(|it| it.wake());
     }
 }
 

@@ -10,7 +10,6 @@ pub(crate) mod cost;
 pub(crate) mod count;
 pub(crate) mod criteria;
 pub(crate) mod cursor;
-pub(crate) mod dereference;
 pub(crate) mod end;
 pub(crate) mod explain;
 pub(crate) mod extras;

@@ -26,6 +26,10 @@ pub struct Session {
     pub(crate) peer: Peer,
     pub(crate) subject: Rc<Subject>,
     pub(crate) limits: SubjectLimits,
+    /// Whether the last bind succeeded, also one of nobody.
+    pub(crate) has_bound: bool,
+    /// Whether the last bind was one of SASL.
+    pub(crate) by_sasl: bool,
     /// Whether the subject's password was reset, so that only changing it is allowed.
     pub(crate) must_change: bool,
     /// Number of writes submitted or held back whose results are not written yet.
@@ -100,6 +104,8 @@ impl Session {
             peer,
             subject,
             limits: limits.of_anonymous(),
+            has_bound: false,
+            by_sasl: false,
             must_change: false,
             waiting: 0,
             hashing: false,
@@ -212,6 +218,7 @@ impl Session {
         self.subject = Rc::new(Subject::anonymous(self.peer.address, self.peer.secure));
         self.limits = limits.of_anonymous();
         self.must_change = false;
+        self.has_bound = false;
         self.bound = None;
     }
 
@@ -223,6 +230,7 @@ impl Session {
         bound: Option<Box<Bound>>,
     ) {
         self.subject = Rc::new(subject);
+        self.has_bound = true;
         self.bound = bound;
         self.limits = limits;
     }

@@ -179,14 +179,19 @@ impl Transactions {
     }
 
     /// Removes a transaction, to be committed or dropped, and returns its updates and their message
-    /// ids.
-    pub fn end(&mut self, identifier: &[u8]) -> Result<(Vec<Write>, Vec<MessageId>), Stop> {
+    /// ids; if `may` refuses its subject, the transaction is dropped.
+    pub fn end(
+        &mut self,
+        identifier: &[u8],
+        may: impl FnOnce(&Subject) -> Result<(), Stop>,
+    ) -> Result<(Vec<Write>, Vec<MessageId>), Stop> {
         if let Some(reason) = self.aborted.remove(identifier) {
             return Err(reason.into());
         }
         let transaction = self.open.remove(identifier);
         let transaction = transaction.ok_or_else(|| unknown(identifier))?;
         self.give_back(transaction.bytes);
+        may(&transaction.subject)?;
         let all = transaction.updates.into_iter();
         let known = all.filter_map(|it| Some((it.write?, it.id)));
         Ok(known.unzip())

@@ -4,7 +4,7 @@ mod completion;
 mod noted;
 
 use crate::account::bound::{Bound, ENDED};
-use crate::account::policed;
+use crate::account::{policed, subject_limits};
 use crate::call::Call;
 use crate::completion::{Completion, Mailbox};
 use crate::context::Lent;
@@ -20,11 +20,13 @@ use crate::search::cursor::Cursor;
 use crate::search::resume;
 use crate::session::Session;
 use crate::{dispatch, freshness, operations_log};
+use policy::seats::Seats;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
 use spool::memory::Account;
 use state::stop::Stop;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -42,6 +44,10 @@ pub struct Worker {
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
     purses: RandomState,
     operations: OperationsLog,
+    /// The bound sessions of the thread.
+    seats: Rc<Seats>,
+    /// Version of the accounts for which sessions in doubt were last asked for.
+    looked: u64,
     _not_send: std::marker::PhantomData<Rc<()>>,
 }
 
@@ -53,7 +59,6 @@ impl Worker {
     ) -> Worker {
         Worker {
             counters: shared.monitor.worker(),
-            shared,
             reader,
             mailbox,
             last_name: RefCell::default(),
@@ -61,6 +66,9 @@ impl Worker {
             tls: false,
             purses: RandomState::new(),
             operations: OperationsLog::default(),
+            seats: Rc::default(),
+            looked: shared.feed.accounts.version(),
+            shared,
             _not_send: std::marker::PhantomData,
         }
     }
@@ -149,25 +157,64 @@ impl Worker {
 
     /// Whether the session's account has changed, so that the connection must end.
     #[inline]
-    fn outlives_account(&mut self, session: &Session) -> bool {
-        match &session.bound {
-            None => false,
-            Some(bound) => {
-                let version = self.shared.feed.accounts();
-                bound.is_doubtful(version) && !self.judge(session, bound, version)
-            }
-        }
+    fn outlives_account(&mut self, session: &mut Session) -> bool {
+        let version = self.shared.feed.accounts.version();
+        let bound = session.bound.as_deref();
+        bound.is_some_and(|it| it.is_doubtful(version)) && !self.judge(session, version)
     }
 
+    /// Judges the account of a session again, and its limits, unless nothing concerned it.
     #[cold]
-    fn judge(&mut self, session: &Session, bound: &Bound, version: u64) -> bool {
+    fn judge(&mut self, session: &mut Session, version: u64) -> bool {
+        let Some(mut bound) = session.bound.take() else {
+            return true;
+        };
+        let due = bound.is_due(self.shared.clock.now_us());
+        let spared = !due && bound.is_spared(&self.shared.feed.accounts, version);
+        let holds = spared || self.judge_anew(session, &mut bound, version);
+        session.bound = Some(bound);
+        holds
+    }
+
+    fn judge_anew(&mut self, session: &mut Session, bound: &mut Bound, version: u64) -> bool {
         self.reader.reset();
-        let holds = self.with_call(|call| bound.holds(&call.context(&session.subject), version));
+        let holds = self.with_call(|call| {
+            let holds = bound.holds(&call.context(&session.subject), version)?;
+            if holds && !call.catalog.limits.rules.is_empty() {
+                session.limits = subject_limits::of(call, &session.subject)?;
+            }
+            Ok(holds)
+        });
         holds.unwrap_or_else(|stop| {
             // The failure is logged there.
             failure::result_of(stop);
             false
         })
+    }
+
+    /// The sessions whose account was changed since the last call, or whose time has come.
+    pub fn sessions_in_doubt(&mut self) -> BTreeSet<u64> {
+        let (doubts, since) = (&self.shared.feed.accounts, self.looked);
+        self.looked = doubts.version();
+        let now_s = self.shared.clock.now_us() / 1_000_000;
+        self.seats.in_doubt(doubts, since, now_s)
+    }
+
+    /// Seconds until the time of a session comes; `None` if there is none.
+    pub fn doubts_in_s(&self) -> Option<u64> {
+        let now_s = self.shared.clock.now_us() / 1_000_000;
+        let first_s = self.seats.first_end_s();
+        first_s.map(|it| it.saturating_sub(now_s))
+    }
+
+    /// Judges the account of a session that is in doubt; appends the notice if it must end.
+    pub fn still_holds(&mut self, session: &mut Session, out: &mut Vec<u8>) -> bool {
+        let version = self.shared.feed.accounts.version();
+        let holds = self.judge(session, version);
+        if !holds {
+            self.end(out);
+        }
+        holds
     }
 
     /// Writes the notice that the connection ends because of its account.
@@ -304,7 +351,7 @@ impl Worker {
     /// Runs the next slice of a search that follows the directory, on a new snapshot.
     pub fn follow(
         &mut self,
-        session: &Session,
+        session: &mut Session,
         follower: &mut Follower,
         out: &mut Vec<u8>,
     ) -> Followed {
@@ -398,6 +445,7 @@ impl Worker {
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
             operations: &self.operations,
+            seats: &self.seats,
         };
         body(&call)
     }

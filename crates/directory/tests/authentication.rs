@@ -1,11 +1,13 @@
-//! `pandoRequireAuthentication`: nothing is answered without a bind but what a bind needs.
+//! `pandoRequire` and `pandoRequireAuthentication`: who does not meet the conditions is answered
+//! nothing but what serves to meet them.
 
 mod kit;
 
 use kit::{ADMIN, Client, PASSWORD, success};
 use protocol::control::PersistentSearch;
 use protocol::{
-    ChangeOperation, ExtendedRequest, OwnedControl, Request, ResultCode, Scope, extended, oid,
+    Authentication, BindRequest, ChangeOperation, ExtendedRequest, OwnedControl, Request,
+    ResultCode, Scope, extended, oid,
 };
 
 const BASE: &str = "dc=example,dc=com";
@@ -116,4 +118,108 @@ fn a_search_that_stays_ends_when_authentication_is_required() {
     admin.add_person("eve");
     let (news, _) = nobody.news();
     assert_eq!((news.entries.len(), news.result.code), (0, REFUSED));
+}
+
+fn require(admin: &mut Client, words: &[&str]) -> ResultCode {
+    let change = (ChangeOperation::Replace, "pandoRequire", words);
+    admin.modify("cn=config", &[change]).code
+}
+
+fn reads(client: &mut Client) -> ResultCode {
+    let found = client.search(BASE, Scope::BaseObject, ALL, &["1.1"]);
+    found.result.code
+}
+
+/// Binds by PLAIN, under TLS.
+fn plain(client: &mut Client) {
+    let request = Request::Bind(BindRequest {
+        version: 3,
+        name: "",
+        authentication: Authentication::Sasl {
+            mechanism: "PLAIN",
+            credentials: Some(b"\0ada\0ada"),
+        },
+    });
+    success(&client.call(&request, &[]).result);
+}
+
+#[test]
+fn a_bind_of_some_kind_is_required() {
+    const SUCCESS: ResultCode = ResultCode::SUCCESS;
+    let mut admin = Client::admin().secured();
+    success(&admin.bind(ADMIN, PASSWORD));
+    admin.add_person("ada");
+    let ada = format!("cn=ada,{BASE}");
+    let names = [
+        (ChangeOperation::Replace, "userPassword", &["ada"][..]),
+        (ChangeOperation::Add, "objectClass", &["extensibleObject"]),
+        (ChangeOperation::Add, "uid", &["ada"]),
+    ];
+    success(&admin.modify(&ada, &names));
+    let (mut unbound, mut nobody) = (admin.another(), admin.another());
+    success(&nobody.bind("", ""));
+    let (mut simple, mut protected) = (admin.another(), admin.secured());
+    success(&simple.bind(&ada, "ada"));
+    success(&protected.bind(&ada, "ada"));
+    let mut by_sasl = admin.secured();
+    plain(&mut by_sasl);
+    for (words, expected) in [
+        (&["LDAPv3"][..], [SUCCESS; 5]),
+        (&["bind"], [REFUSED, SUCCESS, SUCCESS, SUCCESS, SUCCESS]),
+        (&["authc"], [REFUSED, REFUSED, SUCCESS, SUCCESS, SUCCESS]),
+        (&["strong"], [REFUSED, REFUSED, REFUSED, SUCCESS, SUCCESS]),
+        (&["none"], [SUCCESS; 5]),
+        (&[], [SUCCESS; 5]),
+    ] {
+        assert_eq!(require(&mut admin, words), SUCCESS);
+        let all = [
+            &mut unbound,
+            &mut nobody,
+            &mut simple,
+            &mut protected,
+            &mut by_sasl,
+        ];
+        assert_eq!(all.map(reads), expected, "{words:?}");
+    }
+    for wrong in [&["krbv4"][..], &["none", "authc"]] {
+        let refused = require(&mut admin, wrong);
+        assert_eq!(refused, ResultCode::CONSTRAINT_VIOLATION, "{wrong:?}");
+    }
+    // Last: the administrator has not bound by SASL, and shuts itself out.
+    assert_eq!(require(&mut admin, &["SASL"]), SUCCESS);
+    let all = [&mut protected, &mut by_sasl, &mut admin];
+    assert_eq!(all.map(reads), [REFUSED, SUCCESS, REFUSED]);
+    // A bind that fails leaves nobody behind.
+    assert_ne!(by_sasl.bind(&ada, "wrong").code, SUCCESS);
+    assert_eq!(reads(&mut by_sasl), REFUSED);
+}
+
+#[test]
+fn protection_is_required() {
+    const UNPROTECTED: ResultCode = ResultCode::CONFIDENTIALITY_REQUIRED;
+    let mut admin = Client::admin().secured();
+    success(&admin.bind(ADMIN, PASSWORD));
+    let mut open = admin.another();
+    success(&open.bind(ADMIN, PASSWORD));
+    let value = PersistentSearch {
+        change_types: 15,
+        changes_only: true,
+        return_entry_changes: false,
+    };
+    let stays = OwnedControl::with_value(oid::PERSISTENT_SEARCH, true, |out| value.encode(out));
+    let scope = Scope::WholeSubtree;
+    open.search_with(BASE, scope, ALL, &["*"], |_| (), &[stays]);
+    assert_eq!(require(&mut admin, &["tls"]), ResultCode::SUCCESS);
+    let (news, _) = open.news();
+    assert_eq!((news.entries.len(), news.result.code), (0, UNPROTECTED));
+    assert_eq!(reads(&mut open), UNPROTECTED);
+    assert_eq!(extended(&mut open, oid::WHO_AM_I, None), UNPROTECTED);
+    for (name, password) in [("", ""), (ADMIN, PASSWORD), ("cn=nobody", "guess")] {
+        assert_eq!(open.bind(name, password).code, UNPROTECTED, "{name}");
+    }
+    assert_ne!(extended(&mut open, oid::START_TLS, None), UNPROTECTED);
+    let root = open.search("", Scope::BaseObject, ALL, &["+"]);
+    assert_eq!(root.entries.len(), 1);
+    let mut secured = admin.secured();
+    assert_eq!(reads(&mut secured), ResultCode::SUCCESS);
 }

@@ -98,7 +98,7 @@ impl LocalClient {
     pub fn follow_slice(&mut self, watch: &mut Watch, responses: &mut Vec<u8>) -> Followed {
         if !matches!(watch.followed, Followed::Ended | Followed::Broken) {
             let follower = &mut watch.follower;
-            watch.followed = self.worker.follow(&self.session, follower, responses);
+            watch.followed = self.worker.follow(&mut self.session, follower, responses);
             self.worker.release_snapshot();
             self.closed |= watch.followed == Followed::Broken;
         }

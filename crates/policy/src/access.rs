@@ -10,6 +10,8 @@
 //! | `own password` | `userPassword` of the subject's own entry | authenticate, compare, write |
 //! | `passwords` | `userPassword` of other entries | authenticate, to everybody |
 //! | `secrets` | every other secret attribute | nothing |
+//! | `own account` | some of the account's state, of the subject's own entry | read |
+//! | `account state` | the state of accounts | nothing |
 //! | `readable` | everything else | disclose, compare, search, read, authenticate |
 //! | `not writable` | everything else | nothing: add, delete, rename, write, manage |
 //!
@@ -25,6 +27,7 @@
 //! - [`decide`]: single decisions; [`region`]: those of a whole search; [`explain`]: why;
 //! - [`analysis`]: what is suspicious in a set; [`import`]: rules of other servers.
 
+mod accounts;
 pub mod analysis;
 pub mod compile;
 mod condition;
@@ -59,6 +62,7 @@ use schema::{Filter, Name, Schema, TypeId};
 
 use crate::secrets::Secrets;
 use crate::subject::Subject;
+use accounts::Accounts;
 
 /// A right to an operation on an entry or one of its attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,6 +132,9 @@ pub struct Access {
     /// `userPassword` with its subtypes, which owners may change.
     passwords: Vec<TypeId>,
     secrets: Secrets,
+    accounts: Accounts,
+    /// Secrets, and the state of accounts: what others than the administrator never search by.
+    guarded: Secrets,
     configuration: Name,
     /// Names of the entries that may act as other subjects.
     proxies: Vec<Name>,
@@ -145,12 +152,34 @@ impl Access {
         let configuration = schema
             .resolve_name("cn=config")
             .expect("every schema knows cn, so cn=config resolves");
+        let secrets = Secrets::of(schema, named);
         Access {
             passwords,
-            secrets: Secrets::of(schema, named),
+            guarded: secrets.clone(),
+            secrets,
+            accounts: Accounts::default(),
             configuration,
             proxies: Vec::new(),
         }
+    }
+
+    /// Returns rules that keep the state of accounts to the administrator and, in part, to the
+    /// owner.
+    pub fn guarding_accounts(mut self, schema: &Schema) -> Access {
+        self.accounts = Accounts::of(schema);
+        self.guarded = self.secrets.with(schema, self.accounts.types());
+        self
+    }
+
+    /// The attribute types with the state of accounts; empty where the rules do not guard it.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// The attribute types that no filter of a dynamic group sees: the secrets, and the state of
+    /// accounts.
+    pub fn guarded(&self) -> &Secrets {
+        &self.guarded
     }
 
     /// The attribute types that only the administrator may use in any way.
@@ -192,6 +221,13 @@ impl Access {
         if let Some(secret) = target.attribute.filter(|it| self.secrets.contains(*it)) {
             return self.decide_secret(subject, right, target.name, secret);
         }
+        if let Some(state) = target.attribute.filter(|it| self.accounts.contains(*it)) {
+            let own = subject.is_self(target.name) && self.accounts.shows_to_owner(state);
+            return match own {
+                true => decision(right == Right::Read, "own account"),
+                false => decision(false, "account state"),
+            };
+        }
         match right {
             Right::Authenticate
             | Right::Disclose
@@ -226,7 +262,7 @@ impl Access {
     pub fn sight(&self, subject: &Subject) -> Sight<'_> {
         match subject.is_administrator() {
             true => Sight::Everything,
-            false => Sight::AllBut(self.secrets.types()),
+            false => Sight::AllBut(self.guarded.types()),
         }
     }
 
@@ -235,7 +271,7 @@ impl Access {
     #[inline]
     pub fn narrow(&self, subject: &Subject, schema: &Schema, filter: &mut Filter) {
         if !subject.is_administrator() {
-            self.secrets.conceal(schema, filter);
+            self.guarded.conceal(schema, filter);
         }
     }
 }

@@ -101,6 +101,12 @@ struct Limit {
 }
 
 impl Trial {
+    /// Whether a password of the account was right lately from this address, and not too many were
+    /// wrong since.
+    pub fn is_known(&self) -> bool {
+        self.known != Known::No
+    }
+
     /// The keyed hash of account and address together.
     pub fn pair(&self) -> u64 {
         self.both

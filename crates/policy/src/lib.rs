@@ -5,6 +5,7 @@
 //!
 //! - [`access`]: the rights of a subject on an entry or attribute, and the rule that decides;
 //! - [`shared`]: settings that all nodes of a cluster share;
+//! - [`requirements`]: conditions on every request;
 //! - [`secrets`]: the attributes that only the administrator may use in any way;
 //! - [`subject`]: the identity that asks;
 //! - [`guesses`]: limits on wrong passwords;
@@ -13,6 +14,7 @@
 //! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`seats`]: sessions by the account that they are bound to;
 //! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
 
@@ -24,6 +26,8 @@ pub mod mapping;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod requirements;
+pub mod seats;
 pub mod secrets;
 pub mod shared;
 pub mod subject;

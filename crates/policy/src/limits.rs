@@ -176,6 +176,12 @@ impl LimitSettings {
         own(self.everybody, Whose::Everybody)
     }
 
+    /// Returns whether membership in a group may decide which limits a subject has.
+    pub fn depend_on_groups(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|it| matches!(it.subject, LimitSubject::Group(_)))
+    }
+
     /// Returns the limits of a connection on which nobody has authenticated.
     pub fn of_anonymous(&self) -> SubjectLimits {
         SubjectLimits {

@@ -298,6 +298,31 @@ impl PasswordPolicy {
         failures
     }
 
+    /// Whether the account is closed to connections that authenticated earlier: it was locked by an
+    /// administrator, has not begun, or has ended. Locks by failures do not count: otherwise any
+    /// client could end the connections of any account.
+    pub fn is_closed(&self, state: &AccountState, now_us: u64) -> bool {
+        let now_s = now_us / SECOND_US;
+        state.locked == Some(Lock::ForGood)
+            || state.start_s.is_some_and(|it| now_s < it)
+            || state.end_s.is_some_and(|it| now_s >= it)
+    }
+
+    /// Whether the password has expired (§7.4).
+    pub fn has_expired(&self, state: &AccountState, now_us: u64) -> bool {
+        self.expires_s(state)
+            .is_some_and(|it| now_us / SECOND_US > it)
+    }
+
+    /// Second in which time alone next closes the account or, if `password` says that it counts,
+    /// makes its password expire; `None` if neither is to come.
+    pub fn next_end_s(&self, state: &AccountState, now_us: u64, password: bool) -> Option<u64> {
+        let expiry_s = self.expires_s(state).filter(|_| password);
+        let ends_s = [state.end_s, expiry_s.map(|it| it.saturating_add(1))];
+        let to_come = ends_s.into_iter().flatten();
+        to_come.filter(|it| *it > now_us / SECOND_US).min()
+    }
+
     /// Last second in which the password is valid; `None` if it does not expire.
     fn expires_s(&self, state: &AccountState) -> Option<u64> {
         let changed_s = state.changed_s.filter(|_| self.max_age_s > 0)?;

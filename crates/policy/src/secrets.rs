@@ -121,6 +121,15 @@ impl Secrets {
                 || known.definition.is_marked_secret()
                 || known.names.iter().any(|name| is_well_known(name))
         };
+        Secrets::collect(schema, is_secret)
+    }
+
+    /// Returns the same types and others, with their subtypes.
+    pub(crate) fn with(&self, schema: &Schema, others: &[TypeId]) -> Secrets {
+        Secrets::collect(schema, |it| self.contains(it) || others.contains(&it))
+    }
+
+    fn collect(schema: &Schema, is_secret: impl Fn(TypeId) -> bool) -> Secrets {
         let mut types = Vec::new();
         // Handles of removed types lie between those of types in force.
         let handles = schema
@@ -129,7 +138,7 @@ impl Secrets {
         let mut covering = vec![false; handles.max().unwrap_or(0)];
         for (type_id, _) in schema.attribute_types() {
             let line = || std::iter::successors(Some(type_id), |it| schema.type_of(*it).superior);
-            if line().any(is_secret) {
+            if line().any(&is_secret) {
                 types.push(type_id);
                 for above in line() {
                     covering[usize::from(above.0)] = true;

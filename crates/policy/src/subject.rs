@@ -47,6 +47,9 @@ pub struct Subject {
     pub name: Option<Name>,
     /// The name as spelled at authentication; empty when anonymous.
     pub dn: String,
+    /// Id of the entry of an identity that a proxy acts as, by which the identity is known again
+    /// later; `None` for other subjects, and for identities without an entry.
+    pub entry: Option<u64>,
     /// Method of authentication.
     pub authentication: Authentication,
     /// Address of the client; `None` for a Unix socket.
@@ -83,6 +86,7 @@ impl Subject {
             kind: SubjectKind::Anonymous,
             name: None,
             dn: String::new(),
+            entry: None,
             authentication: Authentication::None,
             address,
             secure,
@@ -119,6 +123,7 @@ impl Subject {
             kind: SubjectKind::Entry,
             name: Some(name),
             dn,
+            entry: None,
             authentication,
             address: self.address,
             secure: self.secure,

@@ -1,5 +1,6 @@
 //! The interface between a node's writer and its clients, which submit writes.
 
+use policy::seats::Changed;
 use protocol::LdapResult;
 use state::execute::Done;
 use state::write::{Unit, Write};
@@ -74,9 +75,9 @@ pub trait Observer: Send + Sync {
     /// A commit is visible to new snapshots. Must not block.
     fn committed(&self) {}
 
-    /// Commits up to this store version deleted, renamed or locked accounts or changed passwords.
+    /// Commits up to this store version changed accounts so that their connections may have to end.
     /// Called when readers can see these commits, before [`committed`](Self::committed).
-    fn accounts_changed(&self, _version: u64) {}
+    fn accounts_changed(&self, _version: u64, _changed: Changed<'_>) {}
 
     /// Snapshots should be released, because the database file was replaced. Must not block.
     fn release_snapshots(&self) {}

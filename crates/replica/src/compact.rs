@@ -78,6 +78,8 @@ fn copy_and_swap(data: &Path, folder: &Path) -> Result<Compacted, Failure> {
     let synced = File::open(data).and_then(|it| it.sync_all());
     synced.map_err(wrong(data))?;
     store.close();
+    // LMDB has written it in large blocks.
+    store::forget(&path);
     Ok(Compacted { before, after })
 }
 

@@ -31,11 +31,13 @@ use crate::steward::Steward;
 use arc_swap::ArcSwap;
 pub(crate) use building::IndexSlices;
 pub(crate) use follow::{Fate, Following, Settled};
+use policy::seats::Changed;
 use protocol::ResultCode;
 use readers::ReaderWatch;
 pub(crate) use rehearsal::{no_operation, rehearse};
 use state::apply::{Occasion, apply};
 use state::catalog::{self, Catalog};
+use state::concerned::Concerned;
 use state::execute::Done;
 use state::record;
 use state::stop::Failure;
@@ -125,6 +127,25 @@ impl OwnWrites {
             OwnWrites::Ordered(_) => true,
             OwnWrites::Submitted(steward) => steward.is_free(),
         }
+    }
+}
+
+impl Parts {
+    /// Tells which accounts a commit concerned that found the store in `version`.
+    fn tell_accounts(&self, version: u64, concerned: &Concerned) {
+        let limits = concerned.groups && self.catalog.load().limits.depend_on_groups();
+        if !limits && !concerned.everybody && concerned.entries.is_empty() {
+            return;
+        }
+        let accounts: Vec<u64> = concerned.entries.iter().map(|it| it.0).collect();
+        let changed = Changed {
+            accounts: &accounts,
+            everybody: concerned.everybody,
+            limits,
+        };
+        // Plus one: the commit has one of both versions, and an account that was checked in an
+        // older state must be checked again.
+        self.observer.accounts_changed(version + 1, changed);
     }
 }
 
@@ -333,11 +354,7 @@ impl Executor {
             self.take_back(true)?;
             return Err(error.into());
         }
-        if applied.accounts {
-            // Plus one: the commit has one of both versions, and an account that was checked in an
-            // older state must be checked again.
-            self.parts.observer.accounts_changed(version + 1);
-        }
+        self.parts.tell_accounts(version, &applied.concerned);
         self.parts.observer.committed();
         self.keep(record, outcome);
         let now_us = self.parts.clock.now_us();

@@ -278,6 +278,21 @@ impl Connection {
         }
     }
 
+    /// Judges the account of the client, which is in doubt; if it does not hold, drops all
+    /// operations and closes the connection with a notice.
+    pub fn judge(&mut self, worker: &mut Worker, out: &mut Vec<u8>) {
+        let (begin, inside) = (out.len(), self.is_inside_message());
+        if self.state == State::Closed || worker.still_holds(&mut self.session, out) {
+            return;
+        }
+        self.abort(worker);
+        self.input = Vec::new();
+        if inside {
+            // A notice inside a message would become part of that message.
+            out.truncate(begin);
+        }
+    }
+
     /// Whether a notice can still be sent.
     pub fn may_say_farewell(&self) -> bool {
         self.state != State::Closed
@@ -460,7 +475,7 @@ impl Connection {
         let Some((id, mut follower)) = self.followers.take_turn() else {
             return;
         };
-        match worker.follow(&self.session, &mut follower, out) {
+        match worker.follow(&mut self.session, &mut follower, out) {
             Followed::Ended => self.bundle.answered(),
             Followed::More => self.followers.give_back(id, follower, true),
             Followed::Inside => self.followers.give_back_inside(id, follower),

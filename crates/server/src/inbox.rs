@@ -50,6 +50,8 @@ pub struct Contents {
     pub shared: Option<Arc<ConnectionSettings>>,
     /// Whether the thread is only to be woken.
     pub called: bool,
+    /// Whether accounts have changed, so that sessions are in doubt.
+    pub doubt: bool,
 }
 
 impl Contents {
@@ -59,6 +61,7 @@ impl Contents {
             && self.shared.is_none()
             && !self.stop
             && !self.called
+            && !self.doubt
     }
 }
 
@@ -148,5 +151,9 @@ impl Mailbox for Inbox {
 
     fn wake(&self) {
         self.call();
+    }
+
+    fn doubt(&self) {
+        self.leave(|contents| contents.doubt = true);
     }
 }

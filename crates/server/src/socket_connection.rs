@@ -192,6 +192,21 @@ impl SocketConnection {
         state.wake_for_rest(desk);
     }
 
+    /// Judges the account of the client, which is in doubt; closes the connection if it does not
+    /// hold.
+    pub fn judge(&self, desk: &mut Desk) {
+        let state = &mut *self.state.borrow_mut();
+        if state.linger.is_some() {
+            return;
+        }
+        desk.out.clear();
+        state.machine.judge(&mut desk.worker, &mut desk.out);
+        let all = 0..desk.out.len();
+        desk.worker.moved(0, all.len());
+        state.deliver(desk, all);
+        state.wake_for_rest(desk);
+    }
+
     /// The purpose of the deadline from now on; `None` if the present one remains.
     pub fn due(&self, idle_timeout: bool) -> Option<Due> {
         let state = &mut *self.state.borrow_mut();

@@ -42,6 +42,14 @@ const STEPS_MAX: usize = 4;
 /// Bytes of responses after which they are sent before more requests are executed.
 const ROUND_BYTES_MAX: usize = 64 << 10;
 
+/// Number of sessions judged before other connections have their turn.
+const JUDGED_AT_ONCE: usize = 32;
+/// Time between two looks for sessions in doubt: of many changes of accounts, and where the time of
+/// a session comes within the second.
+const JUDGE_PAUSE: Duration = Duration::from_millis(50);
+/// Longest wait for the time of a session.
+const JUDGE_WAIT_MAX: Duration = Duration::from_secs(10);
+
 struct Thread {
     desk: RefCell<Desk>,
     connections: RefCell<Slots<SocketConnection>>,
@@ -56,6 +64,8 @@ struct Thread {
     timed: Notify,
     /// Signalled when a connection is closed.
     gone: Notify,
+    /// Signalled when sessions may be in doubt.
+    doubt: Notify,
 }
 
 thread_local! {
@@ -98,15 +108,18 @@ pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<ConnectionSettings>) -> 
         tick: Cell::new(1),
         timed: Notify::new(),
         gone: Notify::new(),
+        doubt: Notify::new(),
     });
     let before = Rc::clone(&thread);
     BEFORE_WAITING.set(Some(Box::new(move || before.before_waiting())));
     runtime.block_on(async {
         let ticker = spawn_local(Rc::clone(&thread).tick());
         let giver = spawn_local(Rc::clone(&thread).give_turns());
+        let judge = spawn_local(Rc::clone(&thread).judge());
         Rc::clone(&thread).attend(inbox).await;
         ticker.abort();
         giver.abort();
+        judge.abort();
     });
     BEFORE_WAITING.set(None);
     Ok(())
@@ -135,7 +148,11 @@ impl Thread {
                 stop,
                 shared,
                 called: _,
+                doubt,
             } = contents;
+            if doubt {
+                self.doubt.notify_one();
+            }
             if let Some(shared) = shared {
                 self.shared.replace(shared);
             }
@@ -349,6 +366,34 @@ impl Thread {
             connection.give_turn();
             // The runtime continues here after polling sockets, when no other task is ready.
             yield_now().await;
+        }
+    }
+
+    /// Ends connections whose account does not hold any more: after changes of accounts, and when
+    /// the time of an account is over. Requests find out by themselves; this is for idle clients.
+    async fn judge(self: Rc<Self>) {
+        loop {
+            // The clock of the node may be set while the thread waits.
+            let due = self.desk.borrow().worker.doubts_in_s();
+            let wait = due.map(|it| Duration::from_secs(it).min(JUDGE_WAIT_MAX));
+            match wait {
+                None => self.doubt.notified().await,
+                Some(wait) => drop(timeout(wait, self.doubt.notified()).await),
+            }
+            let sessions = self.desk.borrow_mut().worker.sessions_in_doubt();
+            let sessions = Vec::from_iter(sessions);
+            for some in sessions.chunks(JUDGED_AT_ONCE) {
+                self.execute_round(&mut self.desk.borrow_mut());
+                for id in some {
+                    let connection = self.connections.borrow().find(*id).cloned();
+                    if let Some(connection) = connection {
+                        connection.judge(&mut self.desk.borrow_mut());
+                        self.watch(&connection);
+                    }
+                }
+                yield_now().await;
+            }
+            sleep(JUDGE_PAUSE).await;
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Policing {
     pub types: AccountTypes,
     /// The policy of entries that name none.
     pub default: Option<Name>,
+    /// `pwdMaxAge` of a policy: the seconds for which its passwords are valid.
+    pub max_age: TypeId,
 }
 
 /// An entry to which a policy applies, with its state.
@@ -89,7 +91,11 @@ impl Policing {
             end: find("pwdEndTime")?,
             history: find("pwdHistory")?,
         };
-        Some(Policing { types, default })
+        Some(Policing {
+            types,
+            default,
+            max_age: find("pwdMaxAge")?,
+        })
     }
 
     /// The entry as an account; `None` if no policy applies to it.

@@ -1,6 +1,7 @@
 //! Executes one record inside one transaction, for the writer and for recovery after a crash.
 
 use crate::catalog::Catalog;
+use crate::concerned::Concerned;
 use crate::config;
 use crate::execute::{Done, Execution, Noticed};
 use crate::rules::ready;
@@ -23,8 +24,8 @@ pub struct Applied {
     pub ending: Vec<(u64, EntryId)>,
     /// Whether execution left work to later writes.
     pub left_work: bool,
-    /// Whether an entry was deleted or renamed, or a password, a lock or the configuration changed.
-    pub accounts: bool,
+    /// Accounts whose connections are to be judged again.
+    pub concerned: Concerned,
     /// Whether the configuration changed: an entry at or below `cn=config`.
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
@@ -51,7 +52,10 @@ pub fn apply(
 ) -> Result<Applied, Failure> {
     let mut results = Vec::with_capacity(record.units.len());
     let mut execution = Execution::new(batch, before, record);
-    for unit in &record.units {
+    for (at, unit) in record.units.iter().enumerate() {
+        if at % Batch::ANNOUNCED == 0 {
+            execution.announce(&record.units[at..]);
+        }
         results.push(match execution.execute_unit(unit) {
             Ok(done) => done,
             Err(broken) => match broken.stop {
@@ -67,7 +71,8 @@ pub fn apply(
     let ending = std::mem::take(&mut noticed.ending);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
     let configuration = noticed.configuration;
-    let accounts = noticed.accounts || configuration;
+    let mut concerned = std::mem::take(&mut noticed.concerned);
+    concerned.everybody |= configuration;
     if changed == 0 {
         return Ok(Applied {
             results,
@@ -75,7 +80,7 @@ pub fn apply(
             catalog: None,
             ending,
             left_work,
-            accounts,
+            concerned,
             configuration,
             reclaimed,
         });
@@ -93,7 +98,7 @@ pub fn apply(
                 catalog,
                 ending,
                 left_work,
-                accounts,
+                concerned,
                 configuration,
                 reclaimed,
             })
@@ -115,7 +120,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         catalog: None,
         ending: Vec::new(),
         left_work: false,
-        accounts: false,
+        concerned: Concerned::default(),
         configuration: false,
         reclaimed: 0,
     }

@@ -10,6 +10,7 @@ use crate::rules::Rules;
 use arc_swap::ArcSwap;
 use policy::access::compile::RuleSet;
 use policy::mapping::Mapping;
+use policy::requirements::Requirements;
 use policy::{Access, LimitSettings, PasswordSettings, Scheme, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
@@ -55,13 +56,15 @@ pub struct Catalog {
     /// The rules below `cn=access,cn=config`, which replace the built-in ones for all entries but
     /// those of the configuration and the monitor; `None` if there are none.
     pub access_rules: Option<RuleSet>,
+    /// Conditions on every request.
+    pub requirements: Requirements,
     /// The rules below `cn=identities,cn=config` that map identities of other systems to entries.
     pub identities: Arc<Mapping>,
-    /// Whether anonymous clients may neither read nor change entries.
-    pub requires_authentication: bool,
     /// Numbers of the attributes hidden from all subjects but the administrator, derived from
     /// `access` and `schema`. See [`Catalog::with_schema`].
     pub hidden: NumberSet,
+    /// Numbers of those that are shown to the subject whose own entry it is.
+    pub shown_to_owner: NumberSet,
     /// Whether limits and the treatment of passwords stand in the directory: in a cluster. Else
     /// they are settings of the node.
     pub shares_settings: bool,
@@ -144,6 +147,15 @@ pub fn hidden_numbers(access: &Access, schema: &Schema) -> NumberSet {
     }
 }
 
+/// Numbers of the hidden attributes that are shown to the subject whose own entry it is.
+pub fn owner_numbers(access: &Access, schema: &Schema) -> NumberSet {
+    let types = access.accounts().shown_to_owner().iter();
+    types
+        .flat_map(|it| schema.numbers_of(*it))
+        .copied()
+        .collect()
+}
+
 impl Catalog {
     /// Returns the scheme of the keys that are stored beside the hash of a new password; `None` for
     /// none, because the settings want none, the hash has such keys, or the format level is below
@@ -165,6 +177,7 @@ impl Catalog {
     /// Returns this catalog with a schema that has additional attribute numbers.
     pub fn with_schema(mut self, schema: Schema) -> Catalog {
         self.hidden = hidden_numbers(&self.access, &schema);
+        self.shown_to_owner = owner_numbers(&self.access, &schema);
         self.access_rules = self.access_rules.map(|it| {
             // The types of a schema remain when its dictionary grows, so the rules mean something
             // under it; if they did not, nobody but the administrator would have any right.

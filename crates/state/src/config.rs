@@ -23,7 +23,7 @@ use crate::account::Policing;
 use crate::bounds::Bounds;
 use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
-    SUBSCHEMA_NAME, hidden_numbers,
+    SUBSCHEMA_NAME, hidden_numbers, owner_numbers,
 };
 use crate::knowledge::{
     COLLECTIVE_CLASS, Computed, DYNAMIC_GROUP_CLASS, Knowledge, Known, texts_of,
@@ -33,6 +33,7 @@ use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
 use policy::Access;
+use policy::requirements::Requirements;
 use protocol::url::LdapUrl;
 use schema::{Definition, DefinitionKind, Name, Schema, SchemaError, TypeId, parse_definition};
 use smallvec::SmallVec;
@@ -88,12 +89,16 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let has_subentries = snapshot.meta(META_SUBENTRIES)?.is_some();
     let proxies = load_names(snapshot, &schema, &config, "pandoProxy")?;
     let secrets = load_secrets(snapshot, &schema, &config)?;
-    let access = Access::builtin(&schema, &secrets).with_proxies(proxies);
+    let mut access = Access::builtin(&schema, &secrets).with_proxies(proxies);
+    if level >= level::GUARDS_ACCOUNTS {
+        access = access.guarding_accounts(&schema);
+    }
     let identities = children(snapshot, &well_known(&schema, IDENTITIES_NAME))?;
     let shared = settings::load(snapshot, &schema)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
+        shown_to_owner: owner_numbers(&access, &schema),
         has_dynamic_groups: may_have_class(snapshot, &indexes, DYNAMIC_GROUP_CLASS)?,
         // Lenders of collective attributes are subentries. A directory without subentries is not
         // searched for lenders: without an index on objectClass this would read every entry.
@@ -105,8 +110,11 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         administrator: load_administrator(snapshot, &schema, &known)?,
         access_rules: access::load(snapshot, &schema, access.secrets())?,
         access,
+        requirements: requirements(
+            &texts("pandoRequire")?,
+            &texts("pandoRequireAuthentication")?,
+        )?,
         identities: identities::load(&schema, &identities)?,
-        requires_authentication: requires_authentication(&texts("pandoRequireAuthentication")?),
         shares_settings: shared.is_some(),
         passwords: shared.as_ref().map(|it| it.passwords).unwrap_or_default(),
         limits: shared.map(|it| it.limits).unwrap_or_default(),
@@ -172,9 +180,19 @@ fn deleted_members(texts: &[String]) -> Result<DeletedMembers, Failure> {
     }
 }
 
-/// `pandoRequireAuthentication`: `TRUE` or `FALSE`; `FALSE` without it.
-fn requires_authentication(texts: &[String]) -> bool {
-    texts.iter().any(|it| it.eq_ignore_ascii_case("TRUE"))
+/// The words of `pandoRequire`, and `pandoRequireAuthentication`: `TRUE` or `FALSE`; none and
+/// `FALSE` without them.
+fn requirements(words: &[String], authentication: &[String]) -> Result<Requirements, Failure> {
+    let required = Requirements::read(words.iter().map(String::as_str));
+    let required =
+        required.map_err(|error| Failure::Configuration(format!("pandoRequire: {error}")))?;
+    let truth = authentication
+        .iter()
+        .any(|it| it.eq_ignore_ascii_case("TRUE"));
+    Ok(match truth {
+        true => required.and(Requirements::AUTHENTICATION),
+        false => required,
+    })
 }
 
 /// `pandoShownMembership`: `memberOf`, `isMemberOf`, or `none`; both without it.

@@ -2,6 +2,7 @@
 
 mod account;
 mod add;
+mod concerned;
 mod delete;
 mod draft;
 mod dynamic;
@@ -22,14 +23,14 @@ mod unique;
 mod unit;
 
 use crate::catalog::Catalog;
+use crate::concerned::Concerned;
 use crate::history::Recorder;
 use crate::knowledge::{COLLECTIVE_CLASS, DYNAMIC_GROUP_CLASS};
 use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
-use crate::write::Record;
-use crate::write::{Change, Write};
+use crate::write::{Change, Record, Unit, Write};
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use std::collections::BTreeSet;
@@ -94,8 +95,8 @@ pub struct Noticed {
     pub subentries: bool,
     /// Whether an entry below `cn=config` changed, or the format level.
     pub configuration: bool,
-    /// Whether an entry was deleted or renamed, or a password or lock was changed.
-    pub accounts: bool,
+    /// Accounts that were deleted or renamed, or whose password, lock or policy changed.
+    pub concerned: Concerned,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
     /// Whether work was left to later writes: a subtree or links to remove, or groups to change.
@@ -125,7 +126,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 collective: false,
                 subentries: false,
                 configuration: false,
-                accounts: false,
+                concerned: Concerned::default(),
                 ending: Vec::new(),
                 left_work: false,
                 reclaimed: 0,
@@ -133,6 +134,14 @@ impl<'x, 'b> Execution<'x, 'b> {
             given: Vec::new(),
             numbered: Numbered::default(),
             changed_groups: BTreeSet::new(),
+        }
+    }
+
+    /// Has the store read ahead for the next units, where there are several.
+    pub fn announce(&self, units: &[Unit<'_>]) {
+        if units.len() > 1 {
+            let first = units.iter().filter_map(|unit| unit.first());
+            self.batch.announce(first.map(Write::name));
         }
     }
 
@@ -170,26 +179,11 @@ impl<'x, 'b> Execution<'x, 'b> {
         }
         self.stamp_groups()?;
         self.noticed.changed += 1;
-        self.noticed.accounts |= self.concerns_accounts(&write.change);
         self.noticed.configuration |= write.name().is_within(&self.catalog.config);
         if let Some(options) = &write.options {
             self.after(write, options, &mut controls)?;
         }
         Ok(controls)
-    }
-
-    /// Returns whether a change may end the rights of an account's connections.
-    fn concerns_accounts(&self, change: &Change) -> bool {
-        let password = self.catalog.known.user_password.type_id;
-        let lock = self.catalog.policing.types.locked;
-        match change {
-            Change::Delete | Change::Rename(_) => true,
-            Change::Modify(changes) => {
-                let mut types = changes.iter().map(|it| it.given.description.type_id);
-                types.any(|it| it == password || it == lock)
-            }
-            Change::Add(_) | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => false,
-        }
     }
 
     /// Stores the rows that belong to the whole record.

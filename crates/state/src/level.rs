@@ -5,9 +5,10 @@
 //! - 1: that of the first release.
 //! - 2: in a cluster, the database keeps a sum of the texts that are members, so that nodes which
 //!   compare their states compare these too.
-//! - 3: the schema has the definitions of rules that map identities (`cn=identities,cn=config`); an
-//!   entry with a password policy may have the hash of its password and keys of SCRAM of the same
-//!   password; nodes share the setting that has them stored.
+//! - 3: the state of accounts is hidden from others by the built-in access rules, `cn=config` may
+//!   set conditions on every request (`pandoRequire`), rules below `cn=identities,cn=config` map
+//!   identities of other systems to entries, an entry with a password policy may have the hash of
+//!   its password and keys of SCRAM of the same password, and nodes share the setting for these.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a
@@ -25,6 +26,17 @@ pub const HIGHEST: u32 = 3;
 const SUMS_TEXTS: u32 = 2;
 /// Level from which on keys of SCRAM may stand beside the hash of a password.
 pub const KEEPS_VERIFIERS: u32 = 3;
+/// Level from which on the built-in access rules hide the state of accounts.
+pub const GUARDS_ACCOUNTS: u32 = 3;
+/// Attribute types of the built-in schema that begin a level, by name. Below it there may be
+/// programs in a cluster that do not know them.
+const LATER_TYPES: [(&str, u32); 1] = [("pandoRequire", 3)];
+
+/// The level that begins an attribute type of this name.
+pub fn begins(type_name: &str) -> u32 {
+    let later = LATER_TYPES.iter().find(|it| it.0 == type_name);
+    later.map_or(LOWEST, |it| it.1)
+}
 
 /// The highest level of the program that tests want this one to be.
 #[cfg(debug_assertions)]

@@ -1,5 +1,6 @@
 //! Resolves attributes and values of requests under the schema.
 
+use crate::level;
 use crate::stop::Stop;
 use crate::stored_form::normal;
 use crate::view::View;
@@ -140,22 +141,7 @@ pub fn refuse_new_options(view: &View<'_>, write: &Write) -> Result<(), Stop> {
     }
     let schema = &view.catalog.schema;
     let is_new = |it: &&Description| !it.options.is_empty() && schema.number(it).is_none();
-    let new = match &write.change {
-        Change::Add(addition) => {
-            let mut all = addition.attributes.iter().map(|it| &it.description);
-            all.find(is_new)
-        }
-        Change::Modify(changes) => {
-            let mut all = changes.iter().map(|it| &it.given.description);
-            all.find(is_new)
-        }
-        Change::Rename(renaming) => {
-            let mut all = renaming.rdn.values.iter().map(|(it, _)| it);
-            all.find(is_new)
-        }
-        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => None,
-    };
-    match new {
+    match descriptions(&write.change).find(is_new) {
         None => Ok(()),
         Some(new) => Stop::refuse(
             ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
@@ -186,4 +172,35 @@ pub fn refuse_unmodifiable(
         );
     }
     Ok(())
+}
+/// Refuses attribute types that begin a later format level than the one in force.
+pub fn refuse_later_types(view: &View<'_>, write: &Write) -> Result<(), Stop> {
+    let (schema, level) = (&view.catalog.schema, view.catalog.level);
+    if level >= level::HIGHEST {
+        return Ok(());
+    }
+    for description in descriptions(&write.change) {
+        let name = schema.type_of(description.type_id).name();
+        let begins = level::begins(name);
+        if level < begins {
+            let text = format!(
+                "{name}: expected format level {begins}, the directory has {level}: see `pando \
+                 cluster upgrade`"
+            );
+            return Stop::refuse(ResultCode::UNWILLING_TO_PERFORM, text);
+        }
+    }
+    Ok(())
+}
+
+/// The descriptions that a change names.
+fn descriptions(change: &Change) -> Box<dyn Iterator<Item = &Description> + '_> {
+    match change {
+        Change::Add(addition) => Box::new(addition.attributes.iter().map(|it| &it.description)),
+        Change::Modify(changes) => Box::new(changes.iter().map(|it| &it.given.description)),
+        Change::Rename(renaming) => Box::new(renaming.rdn.values.iter().map(|(it, _)| it)),
+        Change::Delete | Change::Reclaim(_) | Change::Attempts(_) | Change::Level(_) => {
+            Box::new(std::iter::empty())
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //!   after any other error the batch can only be dropped;
 //! - readers see nothing before `commit` returns, and then all of it, durably.
 
+mod announce;
 mod append;
 mod history;
 mod rows;

@@ -39,6 +39,7 @@ mod lock;
 mod open_database;
 mod page_file;
 mod page_layout;
+mod page_writes;
 mod plan;
 pub mod private;
 mod reader;
@@ -79,6 +80,7 @@ pub use link::{
 pub use lmdb::Statistics;
 pub use lock::LOCK_FILE;
 pub use page_file::PageProblems;
+pub use page_writes::{PageWriter, forget, write_pages};
 pub use plan::{Advice, FilterPart, Gathering, Plan, advise, filter_parts, plan};
 pub use reader::Reader;
 pub use replace::{Paused, Retired};

@@ -12,7 +12,8 @@
 //!   lock on the folder that a second open of the same folder fails to get.
 //! - **Pages.** Lookups of read transactions go to the pages directly (`pages.rs`), from roots that
 //!   LMDB told for the snapshot held. Such a page is neither changed nor used again before the
-//!   snapshot is given up, by LMDB's own rule for readers.
+//!   snapshot is given up, by LMDB's own rule for readers. A write transaction looks up what it has
+//!   not changed in a read transaction of its own (`transaction/before.rs`).
 //! - **The file.** The map is read-only (never `MDB_WRITEMAP`), so a stray pointer faults instead
 //!   of damaging data. Nobody else may truncate the file while it is open.
 
@@ -30,7 +31,7 @@ mod usage;
 pub use codes::NOT_FOUND;
 pub use cursor::Cursor;
 pub use environment::{Environment, EnvironmentOptions, Statistics};
-pub use pages::RowValues;
+pub use pages::{RowValues, prefetch_value};
 pub use transaction::{
     CommitSync, Put, ReadTransaction, Table, TableOptions, Transaction, WriteTransaction,
 };

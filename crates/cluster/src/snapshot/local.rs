@@ -95,9 +95,7 @@ impl Local {
 
     /// Writes a piece.
     pub fn write(&self, begin: u64, piece: &[u8]) -> Result<(), Trouble> {
-        self.file
-            .write_all_at(piece, begin)
-            .map_err(|error| self.failed(error))
+        store::write_pages(&self.file, piece, begin).map_err(|error| self.failed(error))
     }
 
     /// Has what was written reach the disk.

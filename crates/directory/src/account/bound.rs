@@ -1,22 +1,26 @@
 //! The account that a connection is bound as: the connection ends when the account is deleted,
-//! renamed or locked by an administrator, or when another connection changes its password.
+//! renamed or locked by an administrator, when its time or that of its password is over, or when
+//! another connection changes its password.
 //!
 //! The writer publishes the store version of the last commit that may concern accounts; a
 //! connection whose account was checked at an earlier version checks it again, once. Any other
-//! request costs one load and one comparison.
+//! request costs one load and one comparison. Idle connections are found by their seats.
 
 use crate::account::passwords::stored_passwords;
 use crate::context::{Context, Place};
+use policy::seats::{Doubts, Seat, Seats};
 use policy::{Lock, Subject};
 use protocol::MessageId;
+use state::account::Account;
 use state::stop::Stop;
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use store::EntryId;
 
 /// Diagnostic message for a client whose account has changed.
 pub(crate) const ENDED: &str = "the account of this connection was deleted, renamed or locked, \
-                                or its password was changed: bind again";
+                                its time is over, or its password was changed: bind again";
 
 /// An account, as it was when a connection authenticated.
 #[derive(Debug)]
@@ -27,6 +31,10 @@ pub(crate) struct Bound {
     acting: Option<EntryId>,
     /// Hash of the stored passwords; `None` if the identity was proved otherwise.
     passwords: Option<u64>,
+    /// Whether the password had expired when the connection authenticated (a grace bind).
+    was_late: bool,
+    /// Place among the bound sessions of the thread, with the next time at which to check again.
+    seat: Option<Seat>,
     /// Store version at which the account was last checked.
     judged: Cell<u64>,
     /// Message ids of this connection's own unfinished password changes.
@@ -68,9 +76,35 @@ impl Bound {
             entry,
             acting: None,
             passwords,
+            was_late: false,
+            seat: None,
             judged: Cell::new(context.version()),
             own: Vec::new(),
         })
+    }
+
+    /// Gives the connection its seat, as soon as it has authenticated.
+    pub fn sit(
+        &mut self,
+        context: &Context<'_>,
+        seats: &Rc<Seats>,
+        session: u64,
+    ) -> Result<(), Stop> {
+        self.seat = Some(seats.take(self.entry.0, session));
+        if let Some(it) = context.account(self.entry)? {
+            self.was_late = it.policy.has_expired(&it.state, context.now_us());
+            self.note_end(context, Some(&it));
+        }
+        Ok(())
+    }
+
+    fn note_end(&mut self, context: &Context<'_>, account: Option<&Account>) {
+        let by_password = self.passwords.is_some() && !self.was_late;
+        let next_s =
+            |it: &Account| (it.policy).next_end_s(&it.state, context.now_us(), by_password);
+        if let Some(seat) = &mut self.seat {
+            seat.set_end(account.and_then(next_s));
+        }
     }
 
     /// Whether the account may have changed since it was checked. `version` is that of the last
@@ -80,9 +114,25 @@ impl Bound {
         self.judged.get() < version
     }
 
+    /// Whether a time has come at which to check the account.
+    pub fn is_due(&self, now_us: u64) -> bool {
+        let end_s = self.seat.as_ref().and_then(Seat::end_s);
+        end_s.is_some_and(|it| it <= now_us / 1_000_000)
+    }
+
+    /// Whether commits up to `version` concerned other accounts only; notes it then.
+    pub fn is_spared(&self, doubts: &Doubts, version: u64) -> bool {
+        let concerns = |entry: EntryId| doubts.concern(entry.0, self.judged.get());
+        let spared = !concerns(self.entry) && !self.acting.is_some_and(concerns);
+        if spared && self.own.is_empty() {
+            self.judged.set(version.max(self.judged.get()));
+        }
+        spared
+    }
+
     /// Whether the account is unchanged. The context's snapshot must be taken after `version` was
     /// read.
-    pub fn holds(&self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
+    pub fn holds(&mut self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
         // This connection is changing the password: the account is checked when the change is done.
         if !self.own.is_empty() {
             return Ok(true);
@@ -96,6 +146,15 @@ impl Bound {
         {
             return Ok(false);
         }
+        let account = context.account(self.entry)?;
+        if let Some(Account { policy, state }) = &account {
+            let now_us = context.now_us();
+            let expires = self.passwords.is_some() && !self.was_late;
+            if policy.is_closed(state, now_us) || expires && policy.has_expired(state, now_us) {
+                return Ok(false);
+            }
+        }
+        self.note_end(context, account.as_ref());
         if let Some(passwords) = self.passwords
             && passwords_of(context, self.entry)? != passwords
         {
@@ -120,6 +179,7 @@ impl Bound {
     pub fn renew(&mut self, context: &Context<'_>) -> Result<(), Stop> {
         if self.passwords.is_some() {
             self.passwords = Some(passwords_of(context, self.entry)?);
+            self.was_late = false;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::account::bind_state::BindState;
 use crate::account::verdict::Verdict;
 use crate::context::Context;
 use crate::ticket::Ticket;
-use policy::{Attempt, AttemptKind, Standing, Subject, Tag};
+use policy::{Attempt, AttemptKind, Standing, Subject, Tag, Trial};
 use protocol::control::{PasswordPolicyError, PasswordPolicyResponse, PasswordPolicyWarning};
 use protocol::{Control, OwnedControl, oid};
 use replica::{Attempts, Replica};
@@ -46,6 +46,8 @@ pub(crate) struct Case<'c> {
     pub account: Account,
     pub version: u64,
     pub id: EntryId,
+    /// Whether a right password is answered with the reason, under a lock.
+    pub tells_lock: bool,
 }
 
 /// Decision of a policy about a password attempt.
@@ -82,7 +84,15 @@ impl<'c> Case<'c> {
             account,
             version,
             id,
+            tells_lock: false,
         }))
+    }
+
+    /// Lets a right password be answered with the lock, where a setting allows it and the trial
+    /// comes from an address at which the password of the account was right lately. Others could
+    /// otherwise go on guessing under the lock.
+    pub fn tell_lock(&mut self, trial: &Trial) {
+        self.tells_lock = self.bind_state.passwords.tell_locked && trial.is_known();
     }
 
     /// Whether the account is locked, so that no password is accepted.
@@ -116,16 +126,13 @@ impl<'c> Case<'c> {
     ) -> Judgement {
         let standing = self.account.standing(self.bind_state.now_us);
         if is_locked(standing) {
-            return self.refuse_locked();
+            return self.refuse_locked(matched);
         }
         if !matched {
             if !self.is_repeated(guess) {
                 self.note(attempts, account, AttemptKind::Failed);
             }
-            return match is_locked(self.account.standing(self.bind_state.now_us)) {
-                true => self.refuse_locked(),
-                false => refuse(None),
-            };
+            return refuse(None);
         }
         self.note(attempts, account, AttemptKind::Succeeded);
         let mut response = PasswordPolicyResponse::default();
@@ -156,11 +163,10 @@ impl<'c> Case<'c> {
         }
     }
 
-    /// Refuses under a lock. The response gives the reason only if the setting allows it: the
-    /// reason helps the user, but also reveals to an attacker that the account exists and how many
-    /// guesses are left.
-    fn refuse_locked(&self) -> Judgement {
-        let told = self.bind_state.passwords.tell_locked;
+    /// Refuses under a lock. Only a right password may be told so: to anybody else it would reveal
+    /// that the account exists and when to go on guessing.
+    fn refuse_locked(&self, matched: bool) -> Judgement {
+        let told = matched && self.tells_lock;
         refuse(told.then_some(PasswordPolicyError::AccountLocked))
     }
 

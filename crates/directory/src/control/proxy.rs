@@ -129,7 +129,29 @@ fn of_entry(context: &View<'_>, entry: EntryId) -> Result<Subject, Stop> {
     let own = context.subject;
     let spelled = context.spelled_name(entry)?;
     let name = crate::operation::resolve_name(&context.catalog.schema, &spelled)?;
-    Ok(own.authenticated(name, spelled, own.authentication))
+    Ok(Subject {
+        entry: Some(entry.0),
+        ..own.authenticated(name, spelled, own.authentication)
+    })
+}
+
+/// Refuses to continue as an identity that `own` acted as before: its entry was deleted or renamed,
+/// or `own` may act as it no longer. Does nothing for the own subject.
+pub(crate) fn require_still(call: &Call<'_>, own: &Subject, acting: &Subject) -> Result<(), Stop> {
+    if acting.proxied_by.is_none() {
+        return Ok(());
+    }
+    let context = Context::new(call.snapshot, call.catalog, own);
+    let is_there = match (&acting.name, acting.entry) {
+        (Some(name), Some(entry)) => {
+            matches!(context.find_any(name)?, Place::Found(it) if it.0 == entry)
+        }
+        (_, _) => true,
+    };
+    match is_there && context.may_act_as(acting)? {
+        true => Ok(()),
+        false => Err(denied()),
+    }
 }
 
 /// The entry of a user id, by the identity rules for SASL names; `None` unless there is exactly

@@ -62,7 +62,11 @@ pub(crate) fn acting_subject(
             Ok(Rc::clone(&session.subject))
         }
         (None, Some(identity)) => proxy::subject(call, &session.subject, identity),
-        (Some(identifier), None) => transaction::subject(session, identifier),
+        (Some(identifier), None) => {
+            let acting = transaction::subject(session, identifier)?;
+            proxy::require_still(call, &session.subject, &acting)?;
+            Ok(acting)
+        }
         (Some(_), Some(_)) => Stop::refuse(
             ResultCode::PROTOCOL_ERROR,
             "proxied authorization belongs to the start of a transaction (RFC 5805 §4.4)",

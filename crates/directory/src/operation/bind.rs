@@ -100,6 +100,9 @@ fn become_subject(
     if subject.proxied_by.is_some() {
         bound = Bound::acting(bound, &call.context(&subject))?;
     }
+    if let Some(bound) = &mut bound {
+        bound.sit(&call.context(&subject), call.seats, session.id)?;
+    }
     let limits = subject_limits::of(call, &subject)?;
     session.become_subject(subject, limits, bound);
     Ok(())
@@ -265,8 +268,9 @@ fn policed(
     } = candidate;
     let bind_state = case.bind_state;
     let guess = bind_state.guess(entry, given.password);
-    // A locked account's password is not verified.
-    let tried = match case.is_locked() {
+    case.tell_lock(&trial);
+    // A locked account's password is not verified, unless its owner is to be told.
+    let tried = match case.is_locked() && !case.tells_lock {
         true => Tried::Wrong,
         false => try_values(bind_state, entry, &stored, given.password),
     };
@@ -422,7 +426,10 @@ pub(crate) fn checked(
 ) -> Result<Verdict, Stop> {
     let (subject, asked) = (check.subject, check.asked);
     let verdict = match Case::of(context, bind_state, id)? {
-        Some(mut case) => judged(&mut case, subject, check.guess, matched, asked.policy),
+        Some(mut case) => {
+            case.tell_lock(&check.trial);
+            judged(&mut case, subject, check.guess, matched, asked.policy)
+        }
         None => Verdict::plain(matched.then_some(subject)),
     };
     if verdict.subject.is_some() {

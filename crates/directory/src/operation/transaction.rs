@@ -6,7 +6,7 @@
 use crate::account::check::PasswordChange;
 use crate::call::Call;
 use crate::completion::Settled;
-use crate::control::Controls;
+use crate::control::{Controls, proxy};
 use crate::operation::extended::write_success;
 use crate::reply::{Reply, write_response};
 use crate::request_writes::RequestWrites;
@@ -111,7 +111,12 @@ pub(crate) fn end(
     controls: &Controls<'_>,
     out: &mut Vec<u8>,
 ) -> Result<bool, Stop> {
-    let (writes, ids) = session.transactions.made().end(request.identifier)?;
+    let own = Rc::clone(&session.subject);
+    let may = |acting: &Subject| match request.commit {
+        true => proxy::require_still(call, &own, acting),
+        false => Ok(()),
+    };
+    let (writes, ids) = session.transactions.made().end(request.identifier, may)?;
     if !request.commit || writes.is_empty() {
         // Nothing is written, so the result has no position.
         response::write_result(out, id, ResultKind::Extended, &LdapResult::success(), &[]);

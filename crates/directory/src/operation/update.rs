@@ -59,6 +59,7 @@ pub(crate) fn resolve(
         _ => return Ok(None),
     };
     values::refuse_new_options(context, &write)?;
+    values::refuse_later_types(context, &write)?;
     ready::require_indexes(context.catalog, &write)?;
     assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;

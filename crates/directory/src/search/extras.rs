@@ -1,20 +1,20 @@
 //! State that controls add to the entries that a search sends: which values, and which controls
 //! beside them. A search without such controls has no `Extras`.
 
-use crate::account::usability;
 use crate::context::{Context, VisibleEntry};
 use crate::control::SearchControls;
-use crate::search::dereference::{Dereferencing, Follow};
 use protocol::control::Subentries;
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 use state::catalog::Catalog;
+use state::dereference::{Dereferencing, Follow};
 use state::done;
 use state::effective_rights::EffectiveRights;
 use state::knowledge::class_filter;
 use state::matched_values::MatchedValues;
 use state::progress::Progress;
 use state::stop::Stop;
+use state::usability;
 use std::cell::RefCell;
 
 /// State that controls add to the entries that a search sends.

@@ -3,7 +3,7 @@
 use crate::account::authentication;
 use crate::call::Call;
 use crate::context::Walks;
-use crate::control::Controls;
+use crate::control::{Controls, proxy};
 use crate::flow::Flow;
 use crate::operation::acting::acting_subject;
 use crate::search::begin::begin;
@@ -29,7 +29,8 @@ pub(crate) fn resume(
         Stage::Running(running) => running,
     };
     let subject = Rc::clone(cursor.subject.as_ref().unwrap_or(&session.subject));
-    authentication::require(call.catalog, &subject, None)?;
+    authentication::require(call.catalog, session, &subject, None)?;
+    proxy::require_still(call, &session.subject, &subject)?;
     let context = call.context(&subject);
     let call = &SearchCall::of(call, session, &subject, cursor.subject.is_some())?;
     context.limit_walks(|| GroupWalkLimits::boxed(&call.shared.unindexed, call.limits));
@@ -67,7 +68,7 @@ fn begin_again(
     let mut controls = Controls::default();
     controls.take_all(&message.request, &message.controls)?;
     let subject = acting_subject(call, session, &controls)?;
-    authentication::require(call.catalog, &subject, Some(&message.request))?;
+    authentication::require(call.catalog, session, &subject, Some(&message.request))?;
     let context = call.context(&subject);
     context.take_up(walks);
     let query = Query {

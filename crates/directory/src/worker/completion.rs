@@ -36,7 +36,11 @@ impl Worker {
         self.reader.reset();
         let operation = Operation::completed_by(&completion);
         let (id, before) = (completion.id, out.len());
-        let flow = self.finish(session, completion, out);
+        let flow = match self.finish(session, completion, out) {
+            // A change of the own password put off the judgement.
+            Flow::Done if self.outlives_account(session) => self.end(out),
+            flow => flow,
+        };
         if operation.is_some() {
             self.note(session, id, &out[before..], &flow);
         }

@@ -5,6 +5,7 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod account_state;
 mod acting;
 mod bounds;
 mod exposed;

@@ -113,19 +113,41 @@ fn under_a_fast_scheme_nobody_waits() {
 }
 
 #[test]
-fn locks_are_told_where_a_setting_says_so() {
-    let mut telling = slow();
-    telling.passwords.tell_locked = true;
-    let mut admin = world(&telling);
-    lock(&mut admin);
+fn locks_are_told_to_right_passwords_where_a_setting_says_so() {
     let asked = [OwnedControl::new(oid::PASSWORD_POLICY, false)];
-    let guess = bind(ADA, Authentication::Simple(b"guess"));
-    let answer = admin.another().call(&guess, &asked);
-    assert_eq!(answer.result.code, ResultCode::INVALID_CREDENTIALS);
-    let (name, value) = answer.controls.first().expect("it was asked for");
-    assert_eq!(name, oid::PASSWORD_POLICY);
-    let said = PasswordPolicyResponse::decode(value.as_deref().unwrap()).unwrap();
-    assert_eq!(said.error, Some(PasswordPolicyError::AccountLocked));
+    let told = |admin: &Client, password: &[u8]| {
+        let request = bind(ADA, Authentication::Simple(password));
+        let answer = admin.another().call(&request, &asked);
+        assert_eq!(answer.result.code, ResultCode::INVALID_CREDENTIALS);
+        let (name, value) = answer.controls.first()?;
+        assert_eq!(name, oid::PASSWORD_POLICY);
+        let said = PasswordPolicyResponse::decode(value.as_deref().unwrap());
+        said.unwrap().error
+    };
+    for tells in [false, true] {
+        let mut options = slow();
+        options.passwords.tell_locked = tells;
+        let mut admin = world(&options);
+        lock(&mut admin);
+        // Nobody has logged in from here lately.
+        assert_eq!(told(&admin, b"right"), None);
+        let unlock = [(Replace, "pwdAccountLockedTime", &[][..])];
+        success(&admin.modify(ADA, &unlock));
+        success(&admin.another().bind(ADA, "right"));
+        let for_good = [(Replace, "pwdAccountLockedTime", &["000001010000Z"][..])];
+        success(&admin.modify(ADA, &for_good));
+        assert_eq!(told(&admin, b"guess"), None);
+        let expected = tells.then_some(PasswordPolicyError::AccountLocked);
+        assert_eq!(told(&admin, b"right"), expected);
+        // Guesses under the lock end the knowledge.
+        for number in 0..20 {
+            let guess = format!("guess {number}");
+            let request = bind(ADA, Authentication::Simple(guess.as_bytes()));
+            assert!(admin.another().call(&request, &asked).controls.is_empty());
+        }
+        let request = bind(ADA, Authentication::Simple(b"right"));
+        assert!(admin.another().call(&request, &asked).controls.is_empty());
+    }
 }
 
 #[test]

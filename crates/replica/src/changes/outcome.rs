@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use protocol::LdapResult;
     use schema::Name;
+    use state::concerned::Concerned;
     use state::execute::Done;
     use state::grant::Grant;
     use state::write::{Change, Write};
@@ -140,7 +141,7 @@ mod tests {
             catalog: None,
             ending: Vec::new(),
             left_work: false,
-            accounts: false,
+            concerned: Concerned::default(),
             configuration: false,
             reclaimed: 0,
         };

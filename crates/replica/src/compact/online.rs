@@ -16,7 +16,7 @@ use protocol::ResultCode;
 use state::record;
 use state::stop::{Failure, Refusal};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -278,8 +278,7 @@ fn pump(
             Err(error) => return Err(failed(error)),
         };
         drop(paused.take());
-        let mut to = file;
-        to.write_all(&buffer[..count]).map_err(failed)?;
+        store::write_pages(file, &buffer[..count], pace.done).map_err(failed)?;
         pace.done += count as u64;
         unsynced += count as u64;
         if unsynced >= SYNC_BYTES {

@@ -166,11 +166,7 @@ impl Executor {
             self.count_churn(COMMIT_CHURN_BYTES + work.bytes);
             return;
         }
-        if work.accounts {
-            // Plus one: the commit has one of both versions, and an account that was checked in an
-            // older state must be checked again.
-            self.parts.observer.accounts_changed(work.version + 1);
-        }
+        self.parts.tell_accounts(work.version, &work.concerned);
         self.parts.observer.committed();
         if let Some(keeper) = &mut self.parts.keeper {
             for kept in &work.kept {

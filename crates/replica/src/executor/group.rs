@@ -7,6 +7,7 @@ use crate::payload::{self, Head};
 use arc_swap::ArcSwap;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
+use state::concerned::Concerned;
 use state::equality;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
@@ -41,8 +42,8 @@ pub(super) struct Done {
     pub bytes: u64,
     /// The version of the store before the commit.
     pub version: u64,
-    /// Whether an account or the configuration changed.
-    pub accounts: bool,
+    /// Accounts whose connections are to be judged again.
+    pub concerned: Concerned,
     /// Whether work was left to later writes.
     pub left_work: bool,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
@@ -284,7 +285,7 @@ impl<'g> Group<'g> {
         let done = &mut self.done;
         done.changed += applied.changed;
         done.reclaimed += applied.reclaimed;
-        done.accounts |= applied.accounts;
+        done.concerned.join(&applied.concerned);
         done.left_work |= applied.left_work;
         done.ending.extend(applied.ending);
         self.after = applied.catalog;

@@ -297,8 +297,9 @@ section! {
         /// is tried again and again, as by a program that has an old one, counts once in a day.
         count_repeated: bool = false, "`true` or `false`", Restart;
 
-        /// Whether a bind to a locked account is told so by the password policy control, whatever
-        /// its password is (ppolicy_use_lockout of slapd). That helps users, and whoever guesses.
+        /// Whether the password policy control says that an account is locked (as with
+        /// ppolicy_use_lockout of slapd): to a bind with the right password, from an address where
+        /// it was right lately. Other binds are told nothing, and not verified under a lock.
         tell_locked: bool = false, "`true` or `false`", Restart;
     }
 }

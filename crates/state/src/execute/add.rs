@@ -87,6 +87,7 @@ impl Execution<'_, '_> {
         self.batch.insert(id, parent, row, &bytes)?;
         self.store_links(id, edits)?;
         self.history.added(id);
+        self.notice_change(id, &write.change);
         // The entry may be a member of itself.
         self.take_place(id, write.name())?;
         if let Some(text) = text

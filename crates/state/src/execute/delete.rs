@@ -38,6 +38,7 @@ impl Execution<'_, '_> {
         let Some(parent) = parent else {
             return Err(super::missing_row(id));
         };
+        self.notice_lost_name(id, children > 0);
         let tree = write.has(|it| it.tree);
         if children > 0 && !tree {
             return Stop::refuse(

@@ -85,6 +85,7 @@ impl Execution<'_, '_> {
         }
         self.batch.update(id, &bytes)?;
         self.store_links(id, edits)?;
+        self.notice_change(id, &write.change);
         self.keep(&counters)?;
         self.history.modified(id);
         self.notice_end(id, end);

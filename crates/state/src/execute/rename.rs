@@ -29,7 +29,9 @@ impl Execution<'_, '_> {
         }
         let (old_parent, bytes) = self.renamed(id, parent, write, renaming, &numbers)?;
         let spelled = self.spelled_name(id)?;
-        let moved_subtree = old_parent != parent && self.batch.snapshot().child_count(id)? > 0;
+        let has_subordinates = self.batch.snapshot().child_count(id)? > 0;
+        let moved_subtree = old_parent != parent && has_subordinates;
+        self.notice_lost_name(id, has_subordinates);
         let old_row = write
             .name()
             .leaf()

@@ -31,13 +31,17 @@ impl PlainView<'_> {
     #[inline]
     pub fn narrow(&self, filter: &mut schema::Filter) {
         let catalog = self.catalog;
-        (catalog.access).narrow(self.subject, &catalog.schema, filter);
+        match self.has_rules {
+            false => (catalog.access).narrow(self.subject, &catalog.schema, filter),
+            // Rules of the directory decide about the state of accounts.
+            true => (catalog.access.secrets()).conceal(&catalog.schema, filter),
+        }
     }
 
     /// Whether an attribute type is secret for the subject where the built-in rules hold.
     #[inline]
     pub fn conceals(&self, type_id: TypeId) -> bool {
-        !self.sees_config && self.catalog.access.secrets().contains(type_id)
+        !self.sees_config && self.catalog.access.guarded().contains(type_id)
     }
 
     /// Whether the subject may see the attribute in every entry.

@@ -199,8 +199,9 @@ impl PlainView<'_> {
             Scope::Subordinate => RegionScope::Subordinates,
         };
         let mut filter = schema.resolve_filter(&filter);
-        // Members are the same for every subject, so secret attributes are undefined for all.
-        self.catalog.access.secrets().conceal(schema, &mut filter);
+        // Members are the same for every subject, so secret attributes and the state of accounts
+        // are undefined for all.
+        self.catalog.access.guarded().conceal(schema, &mut filter);
         Ok(Some((Region { base, scope }, filter)))
     }
 

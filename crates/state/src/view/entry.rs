@@ -87,9 +87,16 @@ impl<'c, 'a> VisibleEntry<'c, 'a> {
     #[inline]
     pub fn shows(&self, number: AttributeNumber) -> bool {
         match self.sight {
-            None => !self.view.hidden.contains(number),
+            None => !self.view.hidden.contains(number) || self.shows_to_owner(number),
             Some(sight) => !sight.unread.contains(number),
         }
+    }
+
+    /// Whether a hidden attribute is shown because the entry is the subject's own.
+    #[cold]
+    fn shows_to_owner(&self, number: AttributeNumber) -> bool {
+        let view = self.view;
+        view.catalog.shown_to_owner.contains(number) && view.own_entry() == Some(self.id)
     }
 
     /// Whether the subject may find the entry by the attribute.

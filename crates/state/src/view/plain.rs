@@ -33,6 +33,8 @@ pub struct PlainView<'a> {
     pub(super) has_rules: bool,
     /// The rules for the subject, once a question was asked.
     pub(super) ruled: OnceCell<Box<Ruled>>,
+    /// The subject's own entry, once it was asked for.
+    own: OnceCell<Option<EntryId>>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
     lenders: OnceCell<Vec<Lender>>,
     /// Time, memory, and the work of the current slice.
@@ -93,6 +95,7 @@ impl<'a> PlainView<'a> {
             sees_config: true,
             has_rules: false,
             ruled: OnceCell::new(),
+            own: OnceCell::new(),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -140,6 +143,17 @@ impl<'a> PlainView<'a> {
     #[inline]
     pub fn whole<T>(&self, work: impl FnOnce() -> Result<Progress<T>, Stop>) -> Result<T, Stop> {
         self.pace.whole(work)
+    }
+
+    /// The subject's own entry; `None` if it has none, or the database cannot be read.
+    pub(super) fn own_entry(&self) -> Option<EntryId> {
+        *self.own.get_or_init(|| {
+            let name = self.subject.name.as_ref()?;
+            match self.snapshot.find(name) {
+                Ok(Lookup::Found(id)) => Some(id),
+                _ => None,
+            }
+        })
     }
 
     /// All subentries that lend attributes, read once per operation.

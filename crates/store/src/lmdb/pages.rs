@@ -12,11 +12,16 @@
 //! LMDB. Every offset is checked, so damage gives an error or a wrong answer, never a read outside
 //! of a page; only a page number beyond the end of a truncated file faults, as it does in LMDB.
 
+mod page;
+
 use std::cell::Cell;
-use std::cmp::Ordering;
 use std::ffi::c_int;
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
+pub use self::page::prefetch_value;
+use self::page::{Page, Wanted};
 use crate::page_layout::{
     DEPTH_MAX, HEADER_BYTES, NO_PAGE, NODE_BYTES, NODE_ITEMS, NODE_OVERFLOW, NODE_TREE,
     PAGE_BRANCH, PAGE_FIXED_ITEMS, PAGE_LEAF,
@@ -24,8 +29,6 @@ use crate::page_layout::{
 
 /// Bytes of a page. A database with another page size is left to LMDB.
 pub(super) const PAGE_BYTES: usize = 4096;
-/// Bytes of a cache line.
-const LINE_BYTES: usize = 64;
 /// Bytes asked for at once: of more, Linux reads only as many as its device reads ahead.
 const READ_AHEAD_BYTES: u64 = 128 << 10;
 /// A tree, with figures that speed up look-ups.
@@ -51,6 +54,11 @@ pub enum RowValues<'t> {
     /// So many items that they have a tree of their own, which a cursor must walk.
     Tree,
 }
+
+/// Number of look-ups side by side that need no memory of their own.
+const EACH: usize = 16;
+/// Results of look-ups side by side.
+pub(super) type Each<T> = SmallVec<[T; EACH]>;
 
 /// The pages of one snapshot.
 #[derive(Debug, Clone, Copy)]
@@ -141,16 +149,11 @@ impl Pages {
         if root == NO_PAGE {
             return Some(RowValues::Nothing);
         }
-        let wanted = Wanted {
-            key,
-            rank: rank(key),
-        };
         // SAFETY: the caller vouches for the snapshot, here and below.
-        let mut page = unsafe { self.page(root) }?;
-        let mut between = page.span();
+        let mut way = Way::from_root(unsafe { self.page(root) }?, key);
         for level in 1..=DEPTH_MAX {
-            if page.flags() & PAGE_BRANCH == 0 {
-                let count = page.count() as u16;
+            if way.is_at_leaf() {
+                let count = way.page.count() as u16;
                 if count != leaf_count {
                     tree.set(Tree {
                         leaf_count: count,
@@ -158,26 +161,78 @@ impl Pages {
                     });
                 }
                 // SAFETY: as above.
-                return unsafe { self.in_leaf(page, &wanted, between) };
-            }
-            // The first child of a branch page holds everything below its second key.
-            let (at, exact) = page.search(1, &wanted, between)?;
-            let child = if exact { at } else { at - 1 };
-            between.0 = if child > 0 {
-                page.rank(child)?
-            } else {
-                between.0
-            };
-            if child + 1 < page.count() {
-                between.1 = page.rank(child + 1)?;
+                return unsafe { self.in_leaf(&way) };
             }
             // SAFETY: as above.
-            page = unsafe { self.page(page.child(child)?) }?;
+            unsafe { self.descend(&mut way) }?;
             if level + 1 == usize::from(depth) {
-                page.announce_node(wanted.rank, between, usize::from(leaf_count));
+                way.announce_node(usize::from(leaf_count));
             }
         }
         None
+    }
+
+    /// Looks up keys of one tree side by side, level by level, so that their waits for memory
+    /// overlap, and announces the values found. An element of the result is `None` for malformed
+    /// pages.
+    ///
+    /// # Safety
+    /// The errors of [`Pages::find`].
+    pub unsafe fn find_each<'t>(
+        &self,
+        tree: &Cell<Tree>,
+        keys: &[&[u8]],
+    ) -> Each<Option<RowValues<'t>>> {
+        let Tree {
+            root,
+            depth,
+            leaf_count,
+        } = tree.get();
+        // SAFETY: the caller vouches for the snapshot, here and below.
+        let top = unsafe { self.page(root) };
+        let mut ways = Each::new();
+        for key in keys {
+            ways.push(top.map(|top| Way::from_root(top, key)));
+        }
+        for level in 1..usize::from(depth).min(DEPTH_MAX) {
+            for slot in &mut ways {
+                let Some(way) = slot.as_mut().filter(|way| !way.is_at_leaf()) else {
+                    continue;
+                };
+                // SAFETY: as above.
+                match unsafe { self.descend(way) } {
+                    Some(()) if level + 1 == usize::from(depth) => {
+                        way.announce_node(usize::from(leaf_count));
+                    }
+                    Some(()) => way.page.announce(),
+                    None => *slot = None,
+                }
+            }
+        }
+        // SAFETY: as above.
+        let end = |way: &Option<Way<'_, 't>>| unsafe { self.in_leaf(way.as_ref()?) };
+        ways.iter().map(end).collect()
+    }
+
+    /// Goes from a branch page on to its child that leads to the key; `None` for malformed pages.
+    ///
+    /// # Safety
+    /// The errors of [`Pages::find`].
+    #[inline]
+    unsafe fn descend(&self, way: &mut Way<'_, '_>) -> Option<()> {
+        let page = way.page;
+        // The first child of a branch page holds everything below its second key.
+        let (at, exact) = page.search(1, &way.wanted, way.between)?;
+        let child = if exact { at } else { at - 1 };
+        if child > 0 {
+            way.between.0 = page.rank(child)?;
+        }
+        if child + 1 < page.count() {
+            way.between.1 = page.rank(child + 1)?;
+        }
+        // SAFETY: the caller vouches for the snapshot.
+        way.page = unsafe { self.page(page.child(child)?) }?;
+        Some(())
     }
 
     /// Returns whether each page on the way to a key is the one that its parent means: it has the
@@ -217,16 +272,12 @@ impl Pages {
     /// # Safety
     /// The errors of [`Pages::find`].
     #[inline]
-    unsafe fn in_leaf<'t>(
-        &self,
-        page: Page<'t>,
-        wanted: &Wanted<'_>,
-        between: (u64, u64),
-    ) -> Option<RowValues<'t>> {
+    unsafe fn in_leaf<'t>(&self, way: &Way<'_, 't>) -> Option<RowValues<'t>> {
+        let page = way.page;
         if page.flags() & (PAGE_LEAF | PAGE_FIXED_ITEMS) != PAGE_LEAF {
             return None;
         }
-        let (at, exact) = page.search(0, wanted, between)?;
+        let (at, exact) = page.search(0, &way.wanted, way.between)?;
         if !exact {
             return Some(RowValues::Nothing);
         }
@@ -241,7 +292,7 @@ impl Pages {
                 let start = self.run(number, pages as u64)?;
                 // SAFETY: the run lies within the map and is part of the snapshot.
                 let value = unsafe { std::slice::from_raw_parts(start.add(HEADER_BYTES), length) };
-                announce(value);
+                prefetch_value(value, 4);
                 Some(RowValues::Value(value))
             }
             NODE_ITEMS => inner_items(page.0.get(data..data + length)?).map(RowValues::Items),
@@ -265,236 +316,35 @@ fn inner_items(inner: &[u8]) -> Option<&[u8]> {
     inner.get(HEADER_BYTES..HEADER_BYTES + bytes)
 }
 
-/// The key to find.
-struct Wanted<'k> {
-    key: &'k [u8],
-    rank: u64,
+/// A descent to a key, at one page of it.
+struct Way<'k, 't> {
+    wanted: Wanted<'k>,
+    page: Page<'t>,
+    /// Bounds of the ranks of the page's keys.
+    between: (u64, u64),
 }
 
-/// The first eight bytes of a key as a number, in the order of keys. Keys of equal rank may differ.
-#[inline]
-fn rank(key: &[u8]) -> u64 {
-    match key.first_chunk() {
-        Some(first) => u64::from_be_bytes(*first),
-        None => {
-            let mut bytes = [0; 8];
-            bytes[..key.len()].copy_from_slice(key);
-            u64::from_be_bytes(bytes)
-        }
-    }
-}
-
-/// Compares two keys of equal rank. Names differ within a few words, so a call of `memcmp` would
-/// cost more than the comparison.
-#[inline]
-fn compare_rest(a: &[u8], b: &[u8]) -> Ordering {
-    let mut at = 8;
-    while at < a.len().max(b.len()) {
-        match word(a, at).cmp(&word(b, at)) {
-            Ordering::Equal => at += 8,
-            other => return other,
-        }
-    }
-    // Words are padded with zeros, and a key may end in zeros too: then the shorter one is first.
-    a.len().cmp(&b.len())
-}
-
-/// The eight bytes from `at` on as a number, with zeros behind the end. `at` is not 0.
-#[inline]
-fn word(key: &[u8], at: usize) -> u64 {
-    if let Some(whole) = key.get(at..).and_then(<[u8]>::first_chunk) {
-        return u64::from_be_bytes(*whole);
-    }
-    let left = key.len().saturating_sub(at) as u32;
-    match key.last_chunk() {
-        Some(last) if left > 0 => u64::from_be_bytes(*last) << (64 - 8 * left),
-        _ => 0,
-    }
-}
-
-/// One page of a tree.
-#[derive(Clone, Copy)]
-struct Page<'t>(&'t [u8; PAGE_BYTES]);
-
-impl<'t> Page<'t> {
-    fn number(&self) -> u64 {
-        u64::from_ne_bytes(
-            *self
-                .0
-                .first_chunk()
-                .expect("a page begins with eight bytes"),
-        )
-    }
-
-    /// Returns whether the keys, without the first `skipped` ones, rise from `from` to below `to`.
-    fn is_in_order(&self, skipped: usize, from: Option<&[u8]>, to: Option<&[u8]>) -> bool {
-        let mut before = None;
-        for at in skipped..self.count() {
-            let Some(key) = self.node(at).and_then(|node| self.key(node)) else {
-                return false;
-            };
-            let rises = before.is_none_or(|before| before < key);
-            if !rises || from.is_some_and(|from| key < from) || to.is_some_and(|to| key >= to) {
-                return false;
-            }
-            before = Some(key);
-        }
-        true
-    }
-
+impl<'k, 't> Way<'k, 't> {
     #[inline]
-    fn u16(&self, at: usize) -> Option<usize> {
-        Some(usize::from(u16::from_ne_bytes(
-            *self.0.get(at..)?.first_chunk()?,
-        )))
-    }
-
-    #[inline]
-    fn flags(&self) -> u16 {
-        u16::from_ne_bytes([self.0[10], self.0[11]])
-    }
-
-    /// Number of nodes.
-    #[inline]
-    fn count(&self) -> usize {
-        let lower = usize::from(u16::from_ne_bytes([self.0[12], self.0[13]]));
-        lower.saturating_sub(HEADER_BYTES) / 2
-    }
-
-    /// Returns the offset of a node.
-    #[inline]
-    fn node(&self, at: usize) -> Option<usize> {
-        self.u16(HEADER_BYTES + 2 * at)
-    }
-
-    #[inline]
-    fn key(&self, node: usize) -> Option<&'t [u8]> {
-        let start = node + NODE_BYTES;
-        self.0.get(start..start + self.u16(node + 6)?)
-    }
-
-    #[inline]
-    fn rank(&self, at: usize) -> Option<u64> {
-        self.rank_of(self.node(at)?)
-    }
-
-    #[inline]
-    fn rank_of(&self, node: usize) -> Option<u64> {
-        let length = self.u16(node + 6)?;
-        let Some(first) = self
-            .0
-            .get(node + NODE_BYTES..)
-            .and_then(<[u8]>::first_chunk)
-        else {
-            return self.key(node).map(rank);
-        };
-        let beyond = u64::MAX.checked_shr(8 * length as u32).unwrap_or(0);
-        Some(u64::from_be_bytes(*first) & !beyond)
-    }
-
-    /// Returns the number of the page that a node of a branch page leads to.
-    #[inline]
-    fn child(&self, at: usize) -> Option<u64> {
-        let node: [u8; 8] = *self.0.get(self.node(at)?..)?.first_chunk()?;
-        // The number has 48 bits: two halves of a word and the place of the flags.
-        Some(u64::from_le_bytes(node) & 0xFFFF_FFFF_FFFF)
-    }
-
-    /// Prefetches the probable place of a node in a leaf filled with `count` appended nodes of
-    /// equal length: its header, its offset, and the first lines of the node. Few leaves of a large
-    /// tree are in the caches, and these lines are read one after another.
-    #[inline]
-    fn announce_node(&self, rank: u64, between: (u64, u64), count: usize) {
-        let (_, at) = guess(0, count, rank, between);
-        let free = PAGE_BYTES.saturating_sub(HEADER_BYTES + 2 * count);
-        // Nodes are added from the end of the page downwards.
-        let node = PAGE_BYTES.saturating_sub((at + 1) * free / count.max(1));
-        let start = self.0.as_ptr();
-        prefetch(start);
-        prefetch(start.wrapping_add(HEADER_BYTES + 2 * at));
-        for line in 0..3 {
-            prefetch(start.wrapping_add((node + line * LINE_BYTES).min(PAGE_BYTES - 1)));
+    fn from_root(page: Page<'t>, key: &'k [u8]) -> Way<'k, 't> {
+        Way {
+            wanted: Wanted::new(key),
+            page,
+            between: page.span(),
         }
     }
 
-    /// The ranks of the first and the last key.
-    fn span(&self) -> (u64, u64) {
-        let first = usize::from(self.flags() & PAGE_BRANCH != 0);
-        let last = self.count().saturating_sub(1).max(first);
-        (self.rank(first).unwrap_or(0), self.rank(last).unwrap_or(0))
-    }
-
-    /// Finds the first node from `from` on whose key is not less than the wanted one, and whether
-    /// it is equal. `between`: bounds of the ranks of the page's keys.
     #[inline]
-    fn search(
-        &self,
-        from: usize,
-        wanted: &Wanted<'_>,
-        between: (u64, u64),
-    ) -> Option<(usize, bool)> {
-        let (mut low, mut high) = (from, self.count());
-        let (guessed, mut at) = guess(low, high, wanted.rank, between);
-        // The distance to look from a wrong guess.
-        let mut stride = if guessed { 1 } else { PAGE_BYTES };
-        while low < high {
-            let node = self.node(at)?;
-            let order = match self.rank_of(node)?.cmp(&wanted.rank) {
-                Ordering::Equal => compare_rest(self.key(node)?, wanted.key),
-                other => other,
-            };
-            at = match order {
-                Ordering::Equal => return Some((at, true)),
-                Ordering::Less => {
-                    low = at + 1;
-                    at + stride
-                }
-                Ordering::Greater => {
-                    high = at;
-                    at.wrapping_sub(stride)
-                }
-            };
-            stride *= 4;
-            if !(low..high).contains(&at) {
-                at = low + (high - low) / 2;
-            }
-        }
-        Some((low, false))
+    fn is_at_leaf(&self) -> bool {
+        self.page.flags() & PAGE_BRANCH == 0
     }
-}
 
-/// The place between `low` and `high` to look at first: in proportion to the rank, if that tells
-/// anything, and whether it does.
-#[inline]
-fn guess(low: usize, high: usize, rank: u64, between: (u64, u64)) -> (bool, usize) {
-    let count = high.saturating_sub(low);
-    if between.0 < rank && rank < between.1 {
-        let part = (rank - between.0) as f64 * count as f64 / (between.1 - between.0) as f64;
-        (true, low + (part as usize).min(count.saturating_sub(1)))
-    } else {
-        (false, low + count / 2)
+    /// Prefetches the probable place of the key in a leaf of `count` nodes.
+    #[inline]
+    fn announce_node(&self, count: usize) {
+        self.page
+            .announce_node(self.wanted.rank, self.between, count);
     }
-}
-
-/// Prefetches the beginning of a value that will be read.
-#[inline]
-fn announce(value: &[u8]) {
-    for line in value.chunks(LINE_BYTES).take(4) {
-        prefetch(line.as_ptr());
-    }
-}
-
-/// Prefetches a cache line, so that several waits for memory overlap.
-#[inline]
-fn prefetch(line: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint; it reads nothing and cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = line;
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Tests of the wrapper.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use proptest::prelude::*;
 
 use super::*;
 
@@ -170,4 +173,135 @@ fn readers_and_free_pages_are_known() {
     assert!(old.free_pages().unwrap() < 8);
     new.reset();
     assert_eq!(environment.readers().unwrap(), [(process, old.id())]);
+}
+
+/// A change of the row of a key in a write transaction.
+#[derive(Debug, Clone)]
+enum Step {
+    Put(u16, u8),
+    PutNew(u16, u8),
+    Delete(u16),
+    Save,
+    Release,
+    RollBack,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = 0..300_u16;
+    prop_oneof![
+        6 => (key.clone(), any::<u8>()).prop_map(|(key, value)| Step::Put(key, value)),
+        2 => (key.clone(), any::<u8>()).prop_map(|(key, value)| Step::PutNew(key, value)),
+        3 => key.prop_map(Step::Delete),
+        1 => Just(Step::Save),
+        1 => Just(Step::Release),
+        1 => Just(Step::RollBack),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Rows that a write transaction has not changed come from the state before it, others from
+    /// LMDB: together they are those of a map.
+    #[test]
+    fn a_write_transaction_reads_what_it_wrote_and_the_rest_as_it_was(
+        batches in proptest::collection::vec(proptest::collection::vec(step(), 1..60), 1..6),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = open(folder.path());
+        let mut model = BTreeMap::<[u8; 2], u8>::new();
+        for (at, steps) in batches.iter().enumerate() {
+            let mut write = WriteTransaction::begin(&environment).unwrap();
+            let table = write.open_table("t", TableOptions::Plain).unwrap();
+            let mut now = model.clone();
+            let mut saved = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Put(key, value) => {
+                        let key = key.to_be_bytes();
+                        write.put_parts(table, &key, &[&[*value], &[7; 40]], Put::Upsert).unwrap();
+                        now.insert(key, *value);
+                    }
+                    Step::PutNew(key, value) => {
+                        let key = key.to_be_bytes();
+                        let new = write.put_new(table, &key, &[&[*value][..], &[7; 40]].concat());
+                        prop_assert_eq!(new.unwrap(), !now.contains_key(&key));
+                        now.entry(key).or_insert(*value);
+                    }
+                    Step::Delete(key) => {
+                        let key = key.to_be_bytes();
+                        let was = write.delete(table, &key).unwrap();
+                        prop_assert_eq!(was, now.remove(&key).is_some());
+                    }
+                    Step::Save => {
+                        write.save().unwrap();
+                        saved.push(now.clone());
+                    }
+                    Step::Release => {
+                        prop_assert_eq!(write.release().is_ok(), saved.pop().is_some());
+                    }
+                    Step::RollBack => match saved.pop() {
+                        Some(before) => {
+                            write.roll_back().unwrap();
+                            now = before;
+                        }
+                        None => prop_assert!(write.roll_back().is_err()),
+                    },
+                }
+                for key in 0..300_u16 {
+                    let key = key.to_be_bytes();
+                    let row = write.get(table, &key).unwrap();
+                    prop_assert_eq!(row.map(|it| it[0]), now.get(&key).copied());
+                }
+            }
+            let keys: Vec<[u8; 2]> = (0..300_u16).map(u16::to_be_bytes).collect();
+            let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+            let announced = write.announce(table, &keys);
+            // Nothing is known of a table before its first row.
+            for (key, found) in keys.iter().zip(announced).filter(|_| !model.is_empty()) {
+                let expected = model.get(*key).copied();
+                let found = found.map(|it| match it {
+                    RowValues::Value(row) => Some(row[0]),
+                    _ => None,
+                });
+                prop_assert_eq!(found, Some(expected), "batch {}", at);
+            }
+            // Every other transaction is dropped.
+            if at % 2 == 0 {
+                write.commit().unwrap();
+                model = now;
+            }
+        }
+    }
+}
+
+/// Each page is written by itself: the build has put `tools/include` before the system's headers
+/// (docs/adr/0091-pages-are-written-one-by-one.md).
+#[cfg(target_os = "linux")]
+#[test]
+fn pages_side_by_side_are_written_one_by_one() {
+    const PAGES: u32 = 200;
+    let writes = || -> u64 {
+        let figures = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+        let line = figures.lines().find_map(|it| it.strip_prefix("syscw: "));
+        line.unwrap().parse().unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let environment = open(folder.path());
+    let mut write = WriteTransaction::begin(&environment).unwrap();
+    let table = write.open_table("t", TableOptions::Plain).unwrap();
+    for key in 0..PAGES {
+        write
+            .put(table, &key.to_be_bytes(), &[7; 2_000], Put::Append)
+            .unwrap();
+    }
+    let before = writes();
+    write.commit().unwrap();
+    // Two rows fill a page, but for its header.
+    let expected = u64::from(PAGES) / 2;
+    let done = writes() - before;
+    assert!(
+        done >= expected,
+        "{done} writes of at least {expected} pages"
+    );
 }

@@ -1,5 +1,6 @@
 //! Transactions: reading in all of them, writing in the one write transaction (`write.rs`).
 
+mod before;
 mod write;
 
 pub use write::{CommitSync, Put, WriteTransaction};
@@ -12,8 +13,9 @@ use std::sync::Arc;
 
 use lmdb_master_sys as ffi;
 
+use self::before::Before;
 use super::environment::{Environment, Statistics};
-use super::pages::RowValues;
+use super::pages::{Each, RowValues};
 use super::trees::{TABLE_OF_TABLES, Trees};
 use super::{Cursor, bytes, check, found, no_value, value};
 use crate::error::Error;
@@ -64,6 +66,8 @@ pub struct Transaction {
     keeps_cursors: bool,
     /// Trees for look-ups without LMDB; `None` in write transactions, whose pages may be dirty.
     trees: Option<Trees>,
+    /// In a write transaction, the state before it.
+    before: Option<Box<Before>>,
 }
 
 impl Transaction {
@@ -73,6 +77,7 @@ impl Transaction {
             spare: RefCell::new(Vec::new()),
             keeps_cursors,
             trees,
+            before: None,
         }
     }
 
@@ -98,15 +103,34 @@ impl Transaction {
     /// Looks up a key without LMDB's help; `None` if only LMDB can tell.
     #[inline]
     pub fn find(&self, table: Table, key: &[u8]) -> Option<RowValues<'_>> {
-        let trees = self.trees.as_ref()?;
-        let row = || {
-            let row = self.ask(TABLE_OF_TABLES, table.name.as_bytes()).ok()??;
-            Some((row, self.pages_max()?))
+        let Some(trees) = self.trees.as_ref() else {
+            return self.before.as_ref()?.find(table, key);
         };
         // SAFETY: the row is of the snapshot that this read transaction holds. If it holds none,
         // nothing is known of it and LMDB refuses the row. The snapshot is given up through
         // `&mut` access only, which the borrow of `self` excludes.
-        unsafe { trees.find(table, key, row) }
+        unsafe { trees.find(table, key, || self.row_of(table)) }
+    }
+
+    /// Looks up rows that are about to be read, side by side, and leaves them in the caches of the
+    /// processor. In a write transaction the values are those before it, or nothing: they serve to
+    /// look up more rows in this way, and nothing else.
+    pub fn announce(&self, table: Table, keys: &[&[u8]]) -> Each<Option<RowValues<'_>>> {
+        match (&self.trees, &self.before) {
+            // SAFETY: as in `find`.
+            (Some(trees), _) => unsafe { trees.find_each(table, keys, || self.row_of(table)) },
+            (None, Some(before)) => match before.state() {
+                Some(state) => state.announce(table, keys),
+                None => Each::new(),
+            },
+            (None, None) => Each::new(),
+        }
+    }
+
+    /// Returns the row of a table in the table of tables, and the number of pages of the file.
+    fn row_of(&self, table: Table) -> Option<(&[u8], u64)> {
+        let row = self.ask(TABLE_OF_TABLES, table.name.as_bytes()).ok()??;
+        Some((row, self.pages_max()?))
     }
 
     /// Returns whether the pages that lead to a key are well formed, for a key that was not found

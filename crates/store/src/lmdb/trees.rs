@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use lmdb_master_sys as ffi;
 
 use super::environment::Environment;
-use super::pages::{PAGE_BYTES, Pages, RowValues, Tree};
+use super::pages::{Each, PAGE_BYTES, Pages, RowValues, Tree};
 use super::transaction::Table;
 
 /// The table with a row for each other table (`MAIN_DBI`).
@@ -83,6 +83,42 @@ impl Trees {
         key: &[u8],
         row: impl FnOnce() -> Option<(&'t [u8], u64)>,
     ) -> Option<RowValues<'t>> {
+        // SAFETY: the caller vouches for the row.
+        let (pages, tree) = unsafe { self.tree(table, row) }?;
+        // SAFETY: the caller vouches for the snapshot, and the tree is of it: another version
+        // forgets it.
+        unsafe { pages.find(tree, key) }
+    }
+
+    /// Looks up keys of a table side by side; an element of the result is `None` if only LMDB can
+    /// tell.
+    ///
+    /// # Safety
+    /// The errors of [`Trees::find`].
+    pub unsafe fn find_each<'t>(
+        &self,
+        table: Table,
+        keys: &[&[u8]],
+        row: impl FnOnce() -> Option<(&'t [u8], u64)>,
+    ) -> Each<Option<RowValues<'t>>> {
+        // SAFETY: the caller vouches for the row.
+        match unsafe { self.tree(table, row) } {
+            // SAFETY: as in `find`.
+            Some((pages, tree)) => unsafe { pages.find_each(tree, keys) },
+            None => Each::new(),
+        }
+    }
+
+    /// Returns the tree of a table.
+    ///
+    /// # Safety
+    /// The errors of [`Trees::find`].
+    #[inline]
+    unsafe fn tree<'t>(
+        &self,
+        table: Table,
+        row: impl FnOnce() -> Option<(&'t [u8], u64)>,
+    ) -> Option<(Pages, &Cell<Tree>)> {
         let tree = self
             .trees
             .get(table.handle as usize)
@@ -91,10 +127,7 @@ impl Trees {
             // SAFETY: the caller vouches for the row.
             unsafe { self.learn(tree, row()?)? };
         }
-        let pages = self.pages.get()?;
-        // SAFETY: the caller vouches for the snapshot, and the tree is of it: another version
-        // forgets it.
-        unsafe { pages.find(tree, key) }
+        Some((self.pages.get()?, tree))
     }
 
     /// Returns whether the pages on the way to a key of a table, which was looked up before, are

@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use store::private;
-use store::{DATABASE_FILE, Journal, Store};
+use store::{DATABASE_FILE, Journal, PageWriter, Store};
 
 /// Approximate bytes of pages that executing a record adds to the next checkpoint.
 const RECORD_CHURN_BYTES: u64 = 256 << 10;
@@ -287,12 +287,12 @@ fn decompress(
     let stored = HashingReader::new(content.take(bytes));
     let mut decoder = zstd::Decoder::new(stored).map_err(file(&path))?;
     let output = private::create(target).map_err(file(target))?;
-    let mut output = HashingWriter::new(output);
+    let mut output = HashingWriter::new(PageWriter::new(output));
     copy(&mut decoder, &mut output, &path, target, meter)?;
     let mut stored = decoder.finish().into_inner();
     // Bytes behind the compressed content are an error.
     io::copy(&mut stored, &mut io::sink()).map_err(file(&path))?;
     let (output, database) = output.finish();
     manifest.require(&path, stored.finish(), database)?;
-    output.sync_all().map_err(file(target))
+    output.sync().map_err(file(target))
 }

@@ -6,10 +6,9 @@ use super::manifest::Manifest;
 use super::single::End;
 use crate::meter::Meter;
 use state::stop::Failure;
-use std::fs::File;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::Path;
-use store::private;
+use store::{PageWriter, private};
 
 /// A stream with a backup of one file.
 pub struct BackupStream<'n, R> {
@@ -53,7 +52,7 @@ pub(super) fn unpack(
     let end = End::read(&mut from, name)?;
     let manifest = end.manifest(name)?;
     manifest.require(name, stored, database)?;
-    output.file.sync_all().map_err(file(target))?;
+    output.file.sync().map_err(file(target))?;
     Ok((manifest, end.settings))
 }
 
@@ -77,20 +76,20 @@ fn expected(name: &Path, what: &str, came: &str) -> Failure {
 
 /// A file that stops growing when the file system is nearly full.
 struct Spared {
-    file: File,
+    file: PageWriter,
 }
 
 impl Spared {
     fn create(path: &Path) -> io::Result<Spared> {
         Ok(Spared {
-            file: private::create(path)?,
+            file: PageWriter::new(private::create(path)?),
         })
     }
 }
 
 impl Write for Spared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let found = rustix::fs::fstatvfs(&self.file)?;
+        let found = rustix::fs::fstatvfs(self.file.file())?;
         let room = found.f_bavail.saturating_mul(found.f_frsize);
         if room < SPARE_BYTES + bytes.len() as u64 {
             let text = format!(
@@ -100,7 +99,8 @@ impl Write for Spared {
             );
             return Err(io::Error::new(ErrorKind::StorageFull, text));
         }
-        self.file.write(bytes)
+        self.file.write_all(bytes)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -3,6 +3,7 @@
 use crate::account::authentication;
 use crate::call::Call;
 use crate::context::Context;
+use crate::control::proxy;
 use crate::operation::follow::follower::{Followed, Follower, Stage};
 use crate::search::call::SearchCall;
 use crate::search::large::Gone;
@@ -20,7 +21,8 @@ pub(crate) fn follow(
     out: &mut Vec<u8>,
 ) -> Result<Followed, Stop> {
     let subject = follower.subject(session);
-    authentication::require(call.catalog, &subject, None)?;
+    authentication::require(call.catalog, session, &subject, None)?;
+    proxy::require_still(call, &session.subject, &subject)?;
     let context = call.context(&subject);
     // A follower looked up its own limits when it began.
     let call = &SearchCall {

@@ -70,7 +70,7 @@ fn sets_print_to_what_they_are() {
 #[test]
 fn the_builtin_set_means_what_is_built_in() {
     let schema = Schema::standard();
-    let access = Access::builtin(&schema, &[]);
+    let access = Access::builtin(&schema, &[]).guarding_accounts(&schema);
     let name = |dn: &str| schema.resolve_name(dn).unwrap();
     let nobody = Subject::anonymous(None, true);
     let ada = name("uid=ada,dc=example");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use lmdb_master_sys as ffi;
 
+use super::before::Before;
 use super::{Table, TableOptions, Transaction, begin, open_table};
 use crate::error::Error;
 use crate::lmdb::{Environment, check, found, value};
@@ -74,7 +75,8 @@ impl WriteTransaction {
             CommitSync::Now => 0,
             CommitSync::Later => ffi::MDB_NOSYNC,
         };
-        let inner = Transaction::new(begin(environment, None, flags)?, false, None);
+        let mut inner = Transaction::new(begin(environment, None, flags)?, false, None);
+        inner.before = Some(Box::new(Before::new(environment)));
         Ok(WriteTransaction {
             inner,
             outer: Vec::new(),
@@ -140,11 +142,19 @@ impl WriteTransaction {
         open_table(self.inner.raw, name, options.flags() | ffi::MDB_CREATE)
     }
 
+    /// Notes that a row is about to be changed: from now on, LMDB looks it up.
+    fn note(&mut self, table: Table, key: &[u8]) {
+        if let Some(before) = &mut self.inner.before {
+            before.note(table, key);
+        }
+    }
+
     /// Puts a row.
     ///
     /// # Errors
     /// [`Error::Full`], or an error of LMDB; the transaction can then only be dropped.
     pub fn put(&mut self, table: Table, key: &[u8], data: &[u8], put: Put) -> Result<(), Error> {
+        self.note(table, key);
         let (mut key, mut data) = (value(key), value(data));
         let raw = self.inner.raw.as_ptr();
         // SAFETY: the handle and the table are valid; without MDB_RESERVE LMDB copies from the
@@ -157,6 +167,7 @@ impl WriteTransaction {
     /// # Errors
     /// The errors of [`WriteTransaction::put`].
     pub fn put_new(&mut self, table: Table, key: &[u8], data: &[u8]) -> Result<bool, Error> {
+        self.note(table, key);
         let (mut key, mut data) = (value(key), value(data));
         let raw = self.inner.raw.as_ptr();
         // SAFETY: as in `put`; on "exists" LMDB points `data` at the present value, and it is not
@@ -181,6 +192,7 @@ impl WriteTransaction {
         parts: &[&[u8]],
         put: Put,
     ) -> Result<(), Error> {
+        self.note(table, key);
         let length = parts.iter().map(|part| part.len()).sum();
         let mut key = value(key);
         let mut data = ffi::MDB_val {
@@ -217,6 +229,7 @@ impl WriteTransaction {
     /// # Errors
     /// The errors of [`WriteTransaction::put`].
     pub fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool, Error> {
+        self.note(table, key);
         let mut key = value(key);
         let raw = self.inner.raw.as_ptr();
         // SAFETY: handle and table are valid; LMDB only reads through `key`.
@@ -229,6 +242,7 @@ impl WriteTransaction {
     /// # Errors
     /// The errors of [`WriteTransaction::put`].
     pub fn delete_item(&mut self, table: Table, key: &[u8], item: &[u8]) -> Result<bool, Error> {
+        self.note(table, key);
         let (mut key, mut item) = (value(key), value(item));
         let raw = self.inner.raw.as_ptr();
         // SAFETY: handle and table are valid; LMDB only reads through the values.

@@ -1,20 +1,20 @@
 //! Account usability control (Sun Directory Server): whether an entry's account can be used to
 //! bind.
 
-use crate::context::{Context, VisibleEntry};
+use crate::account::Account;
+use crate::stop::Stop;
+use crate::view::{View, VisibleEntry};
 use policy::{Right, Standing};
 use protocol::control::{AccountTrouble, AccountUsability};
 use protocol::{OwnedControl, oid};
-use state::account::Account;
-use state::stop::Stop;
 
 /// The state of an account that can be used and whose password never expires.
 const USABLE: AccountUsability = AccountUsability::Usable { expires_in_s: -1 };
 
 /// The control for one entry. `None` for an entry without a password, which is no account, and for
 /// a password that the subject may not try: the control would reveal that there is one.
-pub(crate) fn response(
-    context: &Context<'_>,
+pub fn response(
+    context: &View<'_>,
     entry: &VisibleEntry<'_, '_>,
 ) -> Result<Option<OwnedControl>, Stop> {
     let known = &context.catalog.known.user_password;

@@ -1,18 +1,18 @@
 //! Dereference control (draft-masarati-ldap-deref-00): for values that are names, attributes of the
 //! named entries, returned in a control beside the entry.
 
-use crate::context::{Context, Place, VisibleEntry};
+use crate::catalog::Catalog;
+use crate::done;
+use crate::progress::Progress;
+use crate::selected::Selected;
+use crate::stop::Stop;
+use crate::view::{Place, View, VisibleEntry};
 use policy::Right;
 use protocol::ber::{self, put_nested};
 use protocol::control::{DereferenceRequest, put_dereference_result};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::{AttributeNumber, Description, Schema, TypeId};
 use smallvec::SmallVec;
-use state::catalog::Catalog;
-use state::done;
-use state::progress::Progress;
-use state::selected::Selected;
-use state::stop::Stop;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use store::EntryId;
@@ -30,7 +30,7 @@ const LOOKS_PER_VALUE: u32 = 6;
 
 /// An attribute whose values are followed.
 #[derive(Debug)]
-pub(crate) struct Follow {
+pub struct Follow {
     /// The attribute description as the client spelled it.
     attribute: String,
     type_id: TypeId,
@@ -49,7 +49,7 @@ struct Wanted {
 
 /// Progress of following the values of one entry, kept between slices.
 #[derive(Debug)]
-pub(crate) struct Dereferencing {
+pub struct Dereferencing {
     entry: EntryId,
     /// Index of the attribute being followed.
     at: usize,
@@ -128,7 +128,7 @@ impl Follow {
     /// The control for one entry; `None` if it has no values to follow, or too many. `progress`
     /// continues from the previous slice, and holds the state if this one is over.
     pub fn response(
-        context: &Context<'_>,
+        context: &View<'_>,
         entry: &VisibleEntry<'_, '_>,
         follow: &[Follow],
         progress: &mut Option<Box<Dereferencing>>,
@@ -164,7 +164,7 @@ impl Follow {
     /// Follows the values of one attribute of an entry.
     fn follow(
         &self,
-        context: &Context<'_>,
+        context: &View<'_>,
         entry: &VisibleEntry<'_, '_>,
         own: &mut Dereferencing,
     ) -> Result<Progress<Room>, Stop> {
@@ -208,7 +208,7 @@ impl Follow {
     /// subject, is listed without attributes, so that the two cannot be told apart.
     fn put(
         &self,
-        context: &Context<'_>,
+        context: &View<'_>,
         value: &[u8],
         own: &mut Dereferencing,
     ) -> Result<Progress<Room>, Stop> {
@@ -256,7 +256,7 @@ impl Wanted {
     /// Appends the wanted attributes of an entry, if they take at most `room` bytes.
     fn put(
         &self,
-        context: &Context<'_>,
+        context: &View<'_>,
         entry: &VisibleEntry<'_, '_>,
         room: usize,
         out: &mut Vec<u8>,
