@@ -14,6 +14,7 @@ mod names;
 mod policies;
 mod rehash;
 mod times;
+mod verifiers;
 
 use kit::{Client, success};
 use protocol::extended::PasswordModifyRequest;
