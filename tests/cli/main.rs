@@ -7,6 +7,7 @@ mod audit;
 mod cluster;
 mod conformance;
 mod data;
+mod handshakes;
 mod mistakes;
 mod nodes;
 mod options;

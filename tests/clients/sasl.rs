@@ -217,3 +217,31 @@ fn nobody_says_who_came() {
     let args = ["-Q", "-Y", "ANONYMOUS", "-O", "none", "-H", &without.url()];
     tools::run("ldapwhoami", &args, "").expect(7);
 }
+
+#[test]
+fn scram_works_beside_argon2id() {
+    let pando = plaintext("[passwords]\nscram_verifiers = \"{SCRAM-SHA-256}\"\n");
+    let stored = pando.admin().read(ADA).expect("ada is there");
+    let stored = stored.texts("userPassword").join(" ");
+    assert!(stored.contains("{ARGON2ID}") && stored.contains("{SCRAM-SHA-256}"));
+    let url = pando.url();
+    let scram = |password: &str| {
+        let args = ["-Q", "-Y", "SCRAM-SHA-256", "-H", &url, "-U", "ada"];
+        tools::run("ldapwhoami", &[&args[..], &["-w", password]].concat(), "")
+    };
+    let simple = |password: &str| {
+        tools::run(
+            "ldapwhoami",
+            &["-x", "-H", &url, "-D", ADA, "-w", password],
+            "",
+        )
+    };
+    scram("secret").expect(0);
+    simple("secret").expect(0);
+    let args = ["-x", "-H", &url, "-D", ADA, "-w", "secret", "-s", "second"];
+    tools::run("ldappasswd", &args, "").expect(0);
+    scram("secret").expect(49);
+    simple("secret").expect(49);
+    scram("second").expect(0);
+    simple("second").expect(0);
+}

@@ -154,6 +154,7 @@ impl Call<'_> {
             id,
             mailbox,
             scheme: self.catalog.passwords.scheme,
+            verifiers: self.catalog.verifiers(),
             work,
         })
     }

@@ -137,10 +137,12 @@ fn with_damage(
 #[test]
 fn damage_of_entries_names_and_links_is_found() {
     let mut client = filled();
-    // Rules are looked for at each start. If their container is missing, a damaged page among the
-    // names may hide it, and the database is not opened.
+    // Rules are looked for at each start. If a container of theirs is missing, a damaged page among
+    // the names may hide it, and the database is not opened.
     let attributes: &[(&str, &[&str])] = &[("objectClass", &["pandoConfig"])];
-    success(&client.add("cn=access,cn=config", attributes));
+    for container in ["cn=access,cn=config", "cn=identities,cn=config"] {
+        success(&client.add(container, attributes));
+    }
     let folder = Arc::clone(&client.folder);
     client.close();
     replica::compact::compact(folder.path()).unwrap();

@@ -50,6 +50,6 @@ pub use password::{
 };
 pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
 pub use secrets::{Secrets, looks_secret};
-pub use shared::{PasswordSettings, SharedSettings};
+pub use shared::{PasswordSettings, SharedSettings, Verifiers};
 pub use subject::{Authentication, Subject, SubjectKind};
 pub use verified::{Tag, VerifiedCache};

@@ -129,7 +129,7 @@ pub enum Sought {
     Entry {
         /// The name.
         name: Name,
-        /// Whether the patterns of the rule have no star, so that nobody else is meant.
+        /// Whether the patterns of the rule have no star, also none for RDNs.
         is_literal: bool,
     },
     /// The only entry there that matches a filter. More than one is as none.
@@ -155,7 +155,7 @@ struct Rule {
     name: String,
     kind: Kind,
     conditions: Vec<Condition>,
-    /// Whether no pattern has a star, so that the rule is about one identity.
+    /// Whether no pattern has a star, also none for RDNs.
     is_literal: bool,
     result: Outcome,
 }

@@ -211,6 +211,12 @@ pub fn scram_keys(stored: &[u8], prf: Prf) -> Option<ScramKeys> {
     }
 }
 
+/// Returns whether a stored value has the keys of SCRAM. Execution asks it, so what it says of a
+/// value never changes within a format level.
+pub fn is_verifier(stored: &[u8]) -> bool {
+    matches!(split(stored), Some((Some(Form::Scram(_)), _)))
+}
+
 /// Returns whether `value` is a stored form to be kept as it is, not a password to be hashed. A
 /// value with an unknown scheme is a password.
 pub fn is_hashed(value: &[u8]) -> bool {

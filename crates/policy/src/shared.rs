@@ -5,6 +5,7 @@
 //! default.
 
 mod fields;
+mod verifiers;
 
 use crate::limits::{LimitSettings, LimitSubject, Limits, TimeToLive};
 use crate::password::{Prf, Scheme};
@@ -12,11 +13,15 @@ use fields::{LIMITS, TIMES_TO_LIVE, whole_number};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+pub use verifiers::Verifiers;
+
 /// Treatment of passwords, new ones and wrong ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PasswordSettings {
     /// Scheme under which clear-text passwords are stored.
     pub scheme: Scheme,
+    /// Keys of SCRAM that are stored beside the value of `scheme`.
+    pub verifiers: Verifiers,
     /// Whether a repeated wrong password counts every time instead of once.
     pub count_repeated: bool,
     /// Whether binds and compares reveal that an account is locked.
@@ -31,7 +36,8 @@ pub struct PasswordSettings {
 impl PasswordSettings {
     /// Returns the digests of SCRAM for which new passwords get keys.
     pub fn scram(&self) -> [Option<Prf>; 2] {
-        [self.scheme.scram(), None]
+        let beside = self.verifiers.scheme().and_then(Scheme::scram);
+        [self.scheme.scram(), beside]
     }
 }
 
@@ -49,6 +55,9 @@ pub struct SharedSettings {
 
 /// The names of settings and their values, as texts.
 type Given = BTreeMap<String, String>;
+
+/// The name of the setting for keys of SCRAM, which older programs do not know.
+pub const VERIFIERS: &str = "passwords.scram_verifiers";
 
 /// Begin of the names of limits of single subjects and groups.
 const RULES: &str = "subject_limits.";
@@ -119,6 +128,7 @@ impl SharedSettings {
         }
         let passwords = &self.passwords;
         put("passwords.scheme".to_owned(), &passwords.scheme);
+        put(VERIFIERS.to_owned(), &passwords.verifiers);
         let counts = passwords.count_repeated;
         put("passwords.count_repeated".to_owned(), &counts);
         put("passwords.tell_locked".to_owned(), &passwords.tell_locked);
@@ -185,6 +195,12 @@ fn read_passwords(given: &mut Given) -> Result<PasswordSettings, String> {
             .parse()
             .map_err(|error| format!("passwords.scheme: {error}"))?,
     };
+    let verifiers = match given.remove(VERIFIERS) {
+        None => known.verifiers,
+        Some(text) => text
+            .parse()
+            .map_err(|error| format!("{VERIFIERS}: {error}"))?,
+    };
     let mut truth = |name: &str, known: bool| match given.remove(name).as_deref() {
         None => Ok(known),
         Some("true") => Ok(true),
@@ -193,6 +209,7 @@ fn read_passwords(given: &mut Given) -> Result<PasswordSettings, String> {
     };
     Ok(PasswordSettings {
         scheme,
+        verifiers,
         count_repeated: truth("passwords.count_repeated", known.count_repeated)?,
         tell_locked: truth("passwords.tell_locked", known.tell_locked)?,
         rehash_on_bind: truth("passwords.rehash_on_bind", known.rehash_on_bind)?,
@@ -258,6 +275,7 @@ mod tests {
         settings.limits.time_to_live.default_s = 77;
         settings.passwords = PasswordSettings {
             scheme: Scheme::Ssha512,
+            verifiers: Verifiers::Sha256,
             count_repeated: true,
             tell_locked: true,
             rehash_on_bind: true,
@@ -314,6 +332,11 @@ mod tests {
             (
                 "passwords.tell_locked = yes",
                 "passwords.tell_locked: expected true or false, got yes",
+            ),
+            (
+                "passwords.scram_verifiers = {SSHA}",
+                "passwords.scram_verifiers: expected none, {SCRAM-SHA-256} or {SCRAM-SHA-512}, \
+                 got \"{SSHA}\"",
             ),
             (
                 "subject_limits.1.time_s_max = 7",

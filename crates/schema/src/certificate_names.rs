@@ -106,7 +106,9 @@ impl CertificateNames {
                 general_name::URI => &mut self.uri,
                 _ => continue,
             };
-            of_form.push(std::str::from_utf8(content).ok()?.to_owned());
+            // IA5String: other characters could be compared as if they were those of another name.
+            let text = std::str::from_utf8(content).ok()?;
+            of_form.push(text.is_ascii().then(|| text.to_owned())?);
         }
         Some(())
     }
@@ -197,8 +199,13 @@ mod tests {
 
     #[test]
     fn a_name_that_is_no_text_makes_all_unreadable() {
-        let bytes = certificate(&[&der(general_name::MAIL, &[b"\xff@example.com"])]);
-        assert_eq!(CertificateNames::read(&bytes), None);
+        for name in [
+            b"\xff@example.com".as_slice(),
+            "\u{ff41}da@example.com".as_bytes(),
+        ] {
+            let bytes = certificate(&[&der(general_name::MAIL, &[name])]);
+            assert_eq!(CertificateNames::read(&bytes), None);
+        }
         assert_eq!(CertificateNames::read(b""), None);
     }
 }

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use crate::password_lists::FileLists;
 use directory::{Auditing, FileRules, Keeping, Patience};
-use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive};
+use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive, Verifiers};
 
 pub use error::SettingsError;
 pub use listen::{ClientCertificates, Listen, Scheme as ListenScheme};
@@ -79,6 +79,8 @@ pub struct Config {
     pub limit_rules: Vec<(LimitSubject<String>, Limits)>,
     /// The scheme of new passwords.
     pub password_scheme: Scheme,
+    /// Keys of SCRAM that are stored beside.
+    pub password_verifiers: Verifiers,
     /// How long clients wait for the log of a cluster.
     pub patience: Patience,
     /// Whether the node belongs to a cluster, where the directory has the shared settings. See
@@ -196,6 +198,10 @@ impl Config {
             limit_rules: limit_rules(&place, &mut settings.subject_limits, everybody)?,
             limits,
             password_scheme: place.parse("passwords.scheme", &settings.passwords.scheme)?,
+            password_verifiers: place.parse(
+                "passwords.scram_verifiers",
+                &settings.passwords.scram_verifiers,
+            )?,
             patience,
             in_cluster: false,
             shared_in_file: shared::errors(&place, TABLE),

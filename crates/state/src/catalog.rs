@@ -5,12 +5,13 @@
 use crate::account::Policing;
 use crate::bounds::Bounds;
 use crate::knowledge::{Computed, Knowledge};
+use crate::level;
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
 use policy::access::compile::RuleSet;
 use policy::mapping::Mapping;
 use policy::requirements::Requirements;
-use policy::{Access, LimitSettings, PasswordSettings, Sight, Subject};
+use policy::{Access, LimitSettings, PasswordSettings, Scheme, Sight, Subject};
 use schema::{Name, NumberSet, Schema, TypeId};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -160,6 +161,15 @@ pub fn owner_numbers(access: &Access, schema: &Schema) -> NumberSet {
 }
 
 impl Catalog {
+    /// Returns the scheme of the keys that are stored beside the hash of a new password; `None` for
+    /// none, because the settings want none, the hash has such keys, or the format level is below
+    /// the one that knows them.
+    pub fn verifiers(&self) -> Option<Scheme> {
+        let scheme = self.passwords.verifiers.scheme();
+        let is_known = self.level >= level::KEEPS_VERIFIERS;
+        scheme.filter(|it| is_known && *it != self.passwords.scheme)
+    }
+
     /// Takes the settings of the node from the catalog in force, unless the directory has them.
     pub fn keep_settings_of(&mut self, in_force: &Catalog) {
         if !self.shares_settings {

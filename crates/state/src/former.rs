@@ -42,14 +42,12 @@ pub fn apply(
     let mine = |it: &Given| it.description.type_id == password_type;
     let mut brings_old = false;
     for change in changes.iter_mut().filter(|it| mine(&it.given)) {
-        for value in &mut change.given.values {
-            if change.operation == ChangeOperation::Delete {
-                let old = former.stored.iter().find(|it| password::verify(it, value));
-                if let Some(old) = old {
-                    value.clone_from(old);
-                    brings_old = true;
-                }
-            } else if former.keeps_history && has_had(former, value) {
+        if change.operation == ChangeOperation::Delete {
+            brings_old |= put_stored(former, &mut change.given.values);
+            continue;
+        }
+        for value in &change.given.values {
+            if former.keeps_history && has_had(former, value) {
                 let text = "the password was used before";
                 let error = PasswordPolicyError::PasswordInHistory;
                 return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
@@ -60,6 +58,23 @@ pub fn apply(
         true => without_old(),
         false => Ok(()),
     }
+}
+
+/// Puts the stored values of an old password in its place: its hash, and keys of SCRAM beside it.
+/// Returns whether there are any.
+fn put_stored(former: &Former, values: &mut Vec<Vec<u8>>) -> bool {
+    let mut own = Vec::new();
+    values.retain(|value| {
+        let stored = former.stored.iter();
+        let before = own.len();
+        own.extend(stored.filter(|it| password::verify(it, value)).cloned());
+        own.len() == before
+    });
+    own.sort();
+    own.dedup();
+    let found = !own.is_empty();
+    values.append(&mut own);
+    found
 }
 
 fn has_had(former: &Former, value: &[u8]) -> bool {

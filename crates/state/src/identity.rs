@@ -1,5 +1,6 @@
 //! The entry that an identity of another system stands for.
 
+use crate::catalog::Catalog;
 use crate::stop::{Failure, Stop};
 use crate::view::{Place, View};
 use policy::access::rules::Reach;
@@ -76,6 +77,28 @@ pub fn find(view: &View<'_>, identity: &Outside<'_>) -> Result<Found, Stop> {
         true => Found::Entry(id),
         false => nobody("expected an entry that is neither configuration nor administrator"),
     })
+}
+
+/// The name of an identity's entry if it is where the rules look first: the one that a rule names,
+/// or directly below the base of a search, with the value that it is for. `None` if no rule says
+/// so. It does not depend on which entries there are.
+pub fn expected_name(catalog: &Catalog, identity: &Outside<'_>) -> Option<Name> {
+    let mapped = catalog.identities.of(&catalog.schema, identity).ok()??;
+    match mapped.sought {
+        Sought::Entry { name, .. } => Some(name),
+        Sought::Search { base, filter, .. } => {
+            let mut reader = protocol::ber::Reader::new(&filter);
+            let Ok(Filter::Equality { attribute, value }) =
+                Filter::decode(&mut reader, FILTER_DEPTH_MAX)
+            else {
+                return None;
+            };
+            let mut rdn = format!("{attribute}=");
+            protocol::escape_value(&mut rdn, value);
+            let rdn = catalog.schema.resolve_rdn(&rdn).ok()?;
+            Some(base.child(&rdn.normal))
+        }
+    }
 }
 
 fn entry(view: &View<'_>, name: &Name) -> Result<Option<EntryId>, Stop> {

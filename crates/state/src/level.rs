@@ -8,9 +8,11 @@
 //! - 3: the state of accounts is hidden from others by the built-in access rules, `cn=config` may
 //!   set conditions on every request (`pandoRequire`), and rules below `cn=identities,cn=config`
 //!   map identities of other systems to entries; a write can store a password in another form,
-//!   without the effects of a new password, and subtrees have password policies; access rules can
-//!   be `within` an area; changes can be audited: records say how their authors came in, and the
-//!   database keeps the end of a chain of lines about what they changed.
+//!   without the effects of a new password, and subtrees have password policies; an entry with a
+//!   password policy may have the hash of its password and keys of SCRAM of the same password, and
+//!   nodes share the setting for these; access rules can be `within` an area; changes can be
+//!   audited: records say how their authors came in, and the database keeps the end of a chain of
+//!   lines about what they changed.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a
@@ -28,6 +30,8 @@ pub const HIGHEST: u32 = 3;
 const SUMS_TEXTS: u32 = 2;
 /// Level from which on changes can be audited.
 pub const AUDITS: u32 = 3;
+/// Level from which on keys of SCRAM may stand beside the hash of a password.
+pub const KEEPS_VERIFIERS: u32 = 3;
 /// Level from which on the built-in access rules hide the state of accounts.
 pub const GUARDS_ACCOUNTS: u32 = 3;
 /// Level from which on passwords are hashed anew after binds.

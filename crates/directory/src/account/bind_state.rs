@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::feed::Feed;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
-use policy::{Guesses, PasswordSettings, Trial, VerifiedCache};
+use policy::{Guesses, PasswordSettings, Scheme, Trial, VerifiedCache};
 use protocol::ResultCode;
 use replica::Replica;
 use spool::cookie::CookieKey;
@@ -24,6 +24,8 @@ pub(crate) struct BindState<'d> {
     pub feed: &'d Feed,
     /// Treatment of passwords.
     pub passwords: PasswordSettings,
+    /// Scheme of the keys that are stored beside the hash of a new password; `None` for none.
+    pub verifiers: Option<Scheme>,
     pub cookie_key: &'d CookieKey,
     pub now_us: u64,
 }
@@ -39,6 +41,7 @@ impl<'d> BindState<'d> {
             replica: &call.shared.replica,
             feed: &call.shared.feed,
             passwords: call.catalog.passwords,
+            verifiers: call.catalog.verifiers(),
             cookie_key: call.cookie_key,
             now_us: call.lent.clock.now_us(),
         }

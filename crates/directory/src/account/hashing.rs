@@ -62,6 +62,8 @@ pub(crate) struct Task {
     pub mailbox: Arc<dyn Mailbox>,
     /// Scheme under which new passwords are stored.
     pub scheme: Scheme,
+    /// Scheme of keys that are stored beside; `None` for none.
+    pub verifiers: Option<Scheme>,
     pub work: Work,
 }
 
@@ -86,8 +88,8 @@ pub(crate) struct HashSettings {
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
     pub lists: Arc<dyn PasswordLists>,
-    /// Hash of a random password under the scheme that was last needed.
-    pub in_vain: Mutex<Option<(Scheme, Arc<[u8]>)>>,
+    /// Hash of a random password under each scheme that was needed.
+    pub in_vain: Mutex<Vec<(Scheme, Arc<[u8]>)>>,
 }
 
 struct PoolState {
@@ -319,9 +321,7 @@ impl HashSettings {
     /// as long as a verification.
     fn in_vain(&self, scheme: Scheme) -> Arc<[u8]> {
         let mut made = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, stored)) = made.as_ref()
-            && *of == scheme
-        {
+        if let Some((_, stored)) = made.iter().find(|(of, _)| *of == scheme) {
             return Arc::clone(stored);
         }
         let random = password::generate_password(IN_VAIN_LENGTH);
@@ -329,7 +329,7 @@ impl HashSettings {
             .ok()
             .and_then(|it| password::hash(scheme, it.as_bytes()).ok());
         let stored: Arc<[u8]> = hashed.unwrap_or_default().into_bytes().into();
-        *made = Some((scheme, Arc::clone(&stored)));
+        made.push((scheme, Arc::clone(&stored)));
         stored
     }
 }
@@ -426,6 +426,7 @@ impl Waiting {
         let tools = Tools {
             settings,
             scheme: self.task.scheme,
+            verifiers: self.task.verifiers,
         };
         loop {
             let ended = match &mut self.task.work {
@@ -443,6 +444,7 @@ impl Waiting {
 struct Tools<'s> {
     settings: &'s HashSettings,
     scheme: Scheme,
+    verifiers: Option<Scheme>,
 }
 
 /// Verifies the next stored value; returns the end if it matches, or was the last one.
@@ -450,6 +452,9 @@ fn verify(job: &PasswordJob, done: &mut usize, tools: &Tools<'_>) -> Option<Ende
     let settings = tools.settings;
     if let CheckPurpose::Refused(_) = job.purpose {
         settings.verify_in_vain(tools.scheme, &job.given);
+        if let Some(scheme) = tools.verifiers {
+            settings.verify_in_vain(scheme, &job.given);
+        }
         return Some(Ended::Done { right: None });
     }
     let at = *done;
@@ -478,41 +483,54 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Opti
             return applied.err().map(Ended::Refused);
         }
     }
-    let values = writes.all_mut().iter_mut().flat_map(|it| {
+    let writes = writes.all_mut().iter_mut();
+    let mut before = 0;
+    let every = writes.flat_map(|it| {
         let options = it.options.as_deref();
         let asked = options.and_then(|it| it.hashing);
         let hashing = asked.unwrap_or_else(|| tools.scheme.into());
         let lists = options.map(|it| it.lists).unwrap_or_default();
-        let values = passwords(&mut it.change, settings.password_type);
-        values.map(move |value| (hashing, lists, value))
+        let given = passwords(&mut it.change, settings.password_type);
+        given.map(move |given| (hashing, lists, given))
     });
-    for (hashing, lists, value) in values.skip(*done) {
-        *done += 1;
-        if password::is_hashed(value) {
-            continue;
-        }
-        if let Err(stop) = refuse_listed(lists, settings.lists.as_ref(), value) {
-            return Some(Ended::Refused(stop));
-        }
-        return match password::hash(hashing, value) {
-            Ok(hashed) => {
-                *value = hashed.into_bytes();
-                None
+    for (hashing, lists, given) in every {
+        while let Some(value) = given.values.get_mut((*done).saturating_sub(before)) {
+            *done += 1;
+            if password::is_hashed(value) {
+                continue;
             }
-            Err(error) => {
-                let text = format!("the password cannot be hashed: {error}");
-                Some(Ended::Refused(Refusal::new(ResultCode::OTHER, text).into()))
+            if let Err(stop) = refuse_listed(lists, settings.lists.as_ref(), value) {
+                return Some(Ended::Refused(stop));
             }
-        };
+            // Binds know no values with options, so that these need no keys.
+            let verifiers = tools
+                .verifiers
+                .filter(|_| given.description.options.is_empty());
+            let clear = std::mem::take(value);
+            let hashed = password::hash(hashing, &clear);
+            let keys = verifiers.map(|scheme| password::hash(scheme, &clear));
+            return match hashed.and_then(|it| Ok((it, keys.transpose()?))) {
+                Ok((hashed, keys)) => {
+                    *value = hashed.into_bytes();
+                    given.values.extend(keys.map(String::into_bytes));
+                    None
+                }
+                Err(error) => {
+                    let text = format!("the password cannot be hashed: {error}");
+                    Some(Ended::Refused(Refusal::new(ResultCode::OTHER, text).into()))
+                }
+            };
+        }
+        before += given.values.len();
     }
     Some(Ended::Done { right: None })
 }
 
-/// The password values that a write would store. Deleted values are only compared.
-pub(crate) fn passwords(
+/// The parts of a write whose passwords would be stored. Deleted values are only compared.
+fn passwords(
     change: &mut Change,
     password_type: schema::TypeId,
-) -> impl Iterator<Item = &mut Vec<u8>> {
+) -> impl Iterator<Item = &mut state::write::Given> {
     use protocol::ChangeOperation::{Add, Replace};
     let given: Vec<&mut state::write::Given> = match change {
         Change::Add(addition) => addition.attributes.iter_mut().collect(),
@@ -528,10 +546,8 @@ pub(crate) fn passwords(
         | Change::Level(_)
         | Change::Audit(_) => Vec::new(),
     };
-    given
-        .into_iter()
-        .filter(move |it| it.description.type_id == password_type)
-        .flat_map(|it| it.values.iter_mut())
+    let mine = move |it: &&mut state::write::Given| it.description.type_id == password_type;
+    given.into_iter().filter(mine)
 }
 
 /// Whether writes have clear-text passwords, or ones to be compared with former ones.

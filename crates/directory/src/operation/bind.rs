@@ -310,14 +310,15 @@ fn policed(
     }
 }
 
-/// Refuses a bind that needed no slow check. If the default scheme is slow, the answer waits for
-/// one check of that scheme, so that its time does not reveal whether the account exists.
+/// Refuses a bind that needed no slow check. If the default scheme is slow, or keys of SCRAM are
+/// stored beside it, the answer waits for such a check, so that its time does not reveal whether
+/// the account exists.
 #[cold]
 pub(super) fn refused(bind_state: &BindState<'_>, password: &[u8], verdict: Verdict) -> Outcome {
     let verdict = Box::new(verdict);
-    match bind_state.passwords.scheme.cost() {
-        Cost::Fast => Outcome::Judged(verdict),
-        Cost::Slow => Outcome::Check(PasswordJob {
+    match (bind_state.passwords.scheme.cost(), bind_state.verifiers) {
+        (Cost::Fast, None) => Outcome::Judged(verdict),
+        (Cost::Slow, _) | (_, Some(_)) => Outcome::Check(PasswordJob {
             entry: 0,
             stored: Vec::new(),
             given: password.to_vec(),

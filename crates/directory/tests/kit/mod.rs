@@ -173,7 +173,7 @@ impl Client {
         })
     }
 
-    fn at(&self, peer: Peer) -> Client {
+    pub fn at(&self, peer: Peer) -> Client {
         Client::with_peer(Arc::clone(&self.folder), self.directory.clone(), peer)
     }
 

@@ -15,6 +15,7 @@ mod policies;
 mod quality;
 mod rehash;
 mod times;
+mod verifiers;
 
 use kit::{Client, success};
 use protocol::extended::PasswordModifyRequest;

@@ -1,7 +1,8 @@
 //! Names in which passwords have no place, and names that nobody has.
 
 use super::{ADA, add_ada};
-use crate::kit::Client;
+use crate::kit::{Client, success};
+use policy::password::{Scheme, hash};
 use protocol::{Authentication, BindRequest, Request, ResultCode, Scope};
 
 #[test]
@@ -50,4 +51,32 @@ fn nobody_has_one_salt_however_it_is_spelled() {
     assert_ne!(challenge(&client, "yve"), zoe);
     let by_name = challenge(&client, "dn:cn=3Dzoe=2Cdc=3Dexample");
     assert_eq!(challenge(&client, "dn:CN=3DZoe=2C DC=3Dexample"), by_name);
+}
+
+#[test]
+fn a_user_id_and_the_name_of_its_entry_have_one_salt() {
+    let mut admin = Client::admin();
+    let container = [("objectClass", &["pandoConfig"][..])];
+    success(&admin.add("cn=identities,cn=config", &container));
+    let rule = [
+        ("objectClass", &["pandoIdentityRule"][..]),
+        ("pandoIdentityOrder", &["10"]),
+        (
+            "pandoIdentityText",
+            &["sasl name \"*\" in one \"dc=example,dc=com\" where (cn=$1)"],
+        ),
+    ];
+    success(&admin.add("cn=names,cn=identities,cn=config", &rule));
+    add_ada(&mut admin, &hash(Scheme::ScramSha256, b"right").unwrap());
+    for name in ["ada", "zoe"] {
+        let by_id = challenge(&admin, name);
+        let by_name = challenge(&admin, &format!("dn:CN=3D{name}=2Cdc=3Dexample=2Cdc=3Dcom"));
+        assert_eq!(by_id, by_name, "{name}");
+        assert_eq!(
+            by_id,
+            challenge(&admin, &format!("u:{}", name.to_uppercase()))
+        );
+        let elsewhere = format!("dn:CN=3D{name}=2Cou=3Dx=2Cdc=3Dexample=2Cdc=3Dcom");
+        assert_ne!(by_id, challenge(&admin, &elsewhere), "{name}");
+    }
 }

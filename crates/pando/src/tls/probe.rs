@@ -101,7 +101,7 @@ fn run(
     if place.starts_tls {
         start_tls(&mut stream).map_err(Failure::StartTls)?;
     }
-    let mut session = session(place, seen).map_err(Failure::Handshake)?;
+    let mut session = session(place, seen).map_err(Failure::Connect)?;
     let done = handshake(&mut session, &mut stream);
     let version = session.protocol_version();
     let suite = session.negotiated_cipher_suite();

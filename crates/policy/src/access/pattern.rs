@@ -158,6 +158,11 @@ impl NamePattern {
         self.stars
     }
 
+    /// Whether names with any number of RDNs more match.
+    pub(crate) fn is_open_below(&self) -> bool {
+        self.open_below
+    }
+
     /// The highest `$N` in the pattern; 0 if there is none.
     pub(crate) fn highest_capture(&self) -> usize {
         self.highest_capture

@@ -71,8 +71,8 @@ fn read(schema: &Schema, name: &str, scanner: &mut Scanner<'_>) -> Result<Rule, 
     Ok(Rule {
         name: name.to_owned(),
         kind,
+        is_literal: conditions.iter().all(|it| it.pattern.is_literal()),
         conditions,
-        is_literal: stars == 0,
         result,
     })
 }

@@ -59,6 +59,14 @@ impl Pattern {
         }
     }
 
+    /// Whether one value alone matches.
+    pub(super) fn is_literal(&self) -> bool {
+        match self {
+            Pattern::Dn(pattern) => pattern.stars() == 0 && !pattern.is_open_below(),
+            Pattern::Text { texts, .. } => texts.len() == 1,
+        }
+    }
+
     pub(super) fn matches(&self, schema: &Schema, value: &str) -> Matched {
         let captures = match self {
             Pattern::Dn(pattern) => {

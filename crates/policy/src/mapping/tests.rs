@@ -175,6 +175,17 @@ fn who_is_meant_alone_is_known() {
         "certificate fingerprint \"00ff\" is \"cn=admin,dc=example,dc=com\"",
         "certificate fingerprint \"*\" is \"cn=admin,dc=example,dc=com\"",
     ];
+    let open = "certificate subject \"**,o=Example\" is \"cn=admin,dc=example,dc=com\"";
+    let open = mapping(&[open]);
+    let anybody = Outside::of(Kind::Certificate).with("subject", "cn=Eve,o=Example");
+    let mapped = open.of(&schema, &anybody).unwrap().unwrap();
+    assert!(matches!(
+        mapped.sought,
+        Sought::Entry {
+            is_literal: false,
+            ..
+        }
+    ));
     let mapping = mapping(&texts);
     for (fingerprint, literal) in [("00FF", true), ("0100", false)] {
         let identity = Outside::of(Kind::Certificate).with("fingerprint", fingerprint);

@@ -31,6 +31,19 @@ fn every_standard_definition_prints_and_reads_identically() {
 }
 
 #[test]
+fn definitions_of_a_level_are_absent_below_it() {
+    let of_level_3 = ["pandoIdentityText", "pandoIdentityOrder"];
+    let (before, since) = (Schema::standard_at(2), Schema::standard_at(3));
+    for name in of_level_3 {
+        assert!(before.attribute_type(name).is_none(), "{name}");
+        assert!(since.attribute_type(name).is_some(), "{name}");
+    }
+    assert!(before.object_class("pandoIdentityRule").is_none());
+    assert!(since.object_class("pandoIdentityRule").is_some());
+    assert!(before.attribute_type("pandoAccessText").is_some());
+}
+
+#[test]
 fn no_standard_file_repeats_or_contradicts_another() {
     let schema = Schema::standard();
     let mut count = 0;

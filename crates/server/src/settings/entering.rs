@@ -21,6 +21,7 @@ impl Config {
     pub(super) fn passwords(&self) -> PasswordSettings {
         PasswordSettings {
             scheme: self.password_scheme,
+            verifiers: self.password_verifiers,
             count_repeated: self.settings.passwords.count_repeated,
             tell_locked: self.settings.passwords.tell_locked,
             rehash_on_bind: self.settings.passwords.rehash_on_bind,

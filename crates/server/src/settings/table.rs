@@ -288,6 +288,10 @@ section! {
         /// same under another label. SASL SCRAM needs one of its own.
         scheme: String = Scheme::default().to_string(), "scheme", Restart;
 
+        /// Keys of SCRAM kept beside a new password of another scheme: {SCRAM-SHA-256} or
+        /// {SCRAM-SHA-512}. A thief of the database guesses by them, at 20,000 rounds each.
+        scram_verifiers: String = "none".to_owned(), "scheme, or none", Restart;
+
         /// Successful checks of slow passwords remembered in memory, so that binding again is
         /// fast. 0: none.
         remembered_max: usize = 100_000, "checks", Restart;

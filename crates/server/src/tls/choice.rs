@@ -85,7 +85,8 @@ impl Choosable {
         Ok(self)
     }
 
-    fn key(&self) -> Arc<CertifiedKey> {
+    /// The key of a handshake that begins now.
+    pub(super) fn key(&self) -> Arc<CertifiedKey> {
         let stapled = self.stapled.as_ref().filter(|it| it.is_fresh());
         Arc::clone(stapled.map_or(&self.plain, |it| &it.key))
     }

@@ -2,6 +2,7 @@
 
 mod bindings;
 
+use super::choice::Choosable;
 use super::*;
 use crate::settings::{TlsClients, TlsFiles};
 use rcgen::{
@@ -9,6 +10,7 @@ use rcgen::{
     KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SanType, SerialNumber, date_time_ymd,
 };
 use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -356,4 +358,40 @@ fn a_file_that_is_no_response_of_ocsp_is_refused() {
     let error = Certificate::load(&settings).unwrap_err();
     let expected = "ocsp.der: expected a response of OCSP (DER) for the certificate";
     assert!(error.contains(expected), "{error}");
+}
+
+/// A response of OCSP that a certificate is good, without a signature.
+fn good(serial: u8, next_update: &str) -> Vec<u8> {
+    let der = |tag: u8, parts: &[&[u8]]| {
+        let mut out = Vec::new();
+        protocol::ber::put_octets(&mut out, tag, &parts.concat());
+        out
+    };
+    let sequence = |parts: &[&[u8]]| der(0x30, parts);
+    let (now, hash) = (der(0x18, &[b"20200101000000Z"]), der(0x04, &[&[1; 20]]));
+    let next = der(0xa0, &[&der(0x18, &[next_update.as_bytes()])]);
+    let certificate = sequence(&[&sequence(&[]), &hash, &hash, &der(0x02, &[&[serial]])]);
+    let one = sequence(&[&certificate, &der(0x80, &[]), &now, &next]);
+    let data = sequence(&[&der(0xa2, &[&hash]), &now, &sequence(&[&one])]);
+    let basic = sequence(&[&data, &sequence(&[]), &der(0x03, &[&[0]])]);
+    let kind = der(0x06, &[b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01"]);
+    let bytes = sequence(&[&kind, &der(0x04, &[&basic])]);
+    sequence(&[&der(0x0a, &[&[0]]), &der(0xa0, &[&bytes])])
+}
+
+#[test]
+fn a_response_of_ocsp_is_stapled_until_its_end() {
+    let issued = Authority::new("CA").issue(&["localhost"], 7, 2100);
+    let stapled = |response: Vec<u8>| {
+        let key = PrivateKeyDer::try_from(issued.key.clone()).unwrap();
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let key = CertifiedKey::from_der(vec![issued.der.clone()], key, &provider).unwrap();
+        let choosable = Choosable::new(key).with_staple(response);
+        choosable.map(|it| it.key().ocsp.clone())
+    };
+    let fresh = good(7, "21000101000000Z");
+    assert_eq!(stapled(fresh.clone()), Ok(Some(fresh)));
+    assert_eq!(stapled(good(7, "20210101000000Z")), Ok(None));
+    let other = stapled(good(8, "21000101000000Z"));
+    assert_eq!(other, Err("a response for another certificate".to_owned()));
 }

@@ -3,8 +3,10 @@
 //! cluster may have brought, holds for nothing.
 
 use super::{SETTINGS_NAME, config_texts, well_known};
+use crate::level;
 use crate::meta::META_CLUSTER;
 use crate::stop::Failure;
+use policy::shared::VERIFIERS;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, SharedSettings};
 use schema::Schema;
 use store::Snapshot;
@@ -20,6 +22,14 @@ pub(super) fn load(
     let entry = well_known(schema, SETTINGS_NAME);
     let texts = config_texts(snapshot, schema, &entry, "pandoSetting")?;
     let unusable = |text: String| Failure::Configuration(format!("{SETTINGS_NAME}: {text}"));
+    // Nodes with an older program do not know the setting.
+    let is_new = |it: &String| SharedSettings::name_in(it) == VERIFIERS;
+    if level::of(snapshot)? < level::KEEPS_VERIFIERS && texts.iter().any(is_new) {
+        return Err(unusable(format!(
+            "{VERIFIERS}: expected no such setting before format level {} (pando cluster upgrade)",
+            level::KEEPS_VERIFIERS
+        )));
+    }
     let mut settings = SharedSettings::read(&texts).map_err(unusable)?;
     settings.limits = resolve_rules(schema, &settings.limits, &settings.limit_rules)?;
     Ok(Some(settings))

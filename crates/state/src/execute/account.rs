@@ -4,11 +4,12 @@
 use super::Execution;
 use super::draft::Draft;
 use crate::account::{self, Account};
-use crate::passwords;
 use crate::stop::Stop;
 use crate::time;
 use crate::write::Write;
+use crate::{level, passwords};
 use audit::Operation;
+use policy::password;
 use policy::rehash::Rehashed;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy};
 use protocol::ResultCode;
@@ -246,12 +247,23 @@ impl Execution<'_, '_> {
         let had =
             |value: &[u8]| had.is_some_and(|it| it.values().into_iter().any(|it| it == value));
         let is_new = values.iter().any(|value| !had(value));
-        if is_new && values.len() > 1 {
+        if is_new && values.len() > 1 && !self.is_pair(&values, had) {
             let count = values.len();
             let text = format!("userPassword: expected one value under a policy, got {count}");
             return Stop::refuse(ResultCode::CONSTRAINT_VIOLATION, text);
         }
         Ok(is_new)
+    }
+
+    /// Whether two values, both new, are those of one password: its hash, and keys of SCRAM.
+    fn is_pair(&self, values: &[&[u8]], had: impl Fn(&[u8]) -> bool) -> bool {
+        let [one, other] = values else {
+            return false;
+        };
+        self.catalog.level >= level::KEEPS_VERIFIERS
+            && password::is_verifier(one) != password::is_verifier(other)
+            && !had(one)
+            && !had(other)
     }
 
     fn password_changed(
@@ -291,7 +303,12 @@ impl Execution<'_, '_> {
         // The time has microseconds, because a password may change several times within a second.
         let time = time::exact_time(self.time_us);
         let kept = draft.values_mut(&self.schema, history);
-        for value in former.values() {
+        let verifies = |it: &&[u8]| password::is_verifier(it);
+        // Keys of SCRAM beside a hash are those of one password, which counts once.
+        let has_hash = self.catalog.level >= level::KEEPS_VERIFIERS
+            && former.values().into_iter().any(|it| !verifies(&it));
+        let values = former.values().into_iter();
+        for value in values.filter(|it| !(has_hash && verifies(it))) {
             let head = format!("{time}#{HISTORY_SYNTAX}#{}#", value.len());
             kept.push(Cow::Owned([head.as_bytes(), value].concat()));
         }

@@ -69,6 +69,7 @@ impl World {
             id: 1,
             mailbox: Arc::clone(&self.mailbox),
             scheme: Scheme::Ssha,
+            verifiers: None,
             work: Work::Verify(PasswordJob {
                 entry: 1,
                 stored: vec![b"one".to_vec(), b"two".to_vec()],
@@ -91,6 +92,7 @@ impl World {
             id: 1,
             mailbox: Arc::clone(&self.mailbox),
             scheme: Scheme::Ssha,
+            verifiers: None,
             work: Work::Hash {
                 writes: Box::new(writes),
                 kind: ResultKind::Modify,

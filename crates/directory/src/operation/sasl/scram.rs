@@ -13,11 +13,13 @@ use crate::operation::bind;
 use crate::operation::bind::Outcome;
 use crate::operation::sasl::refused;
 use crate::peer::Peer;
+use policy::mapping::{Kind, Outside};
 use policy::password::{self, Prf, ScramKeys};
 use policy::{Authentication as Proof, Subject};
 use protocol::ResultCode;
 use sasl::scram::{First, NONCE_OCTETS};
 use sasl::{Circumstances, Variant};
+use state::identity;
 use state::stop::Stop;
 use state::stored_form;
 use store::EntryId;
@@ -77,14 +79,19 @@ fn begin(
     Ok(Outcome::Challenge(answer, Box::new(exchange)))
 }
 
-/// The identity in the form in which names or user ids are compared: an identity has one salt
-/// however the client spells it, whether the account exists or not.
+/// The identity in one form: an identity has one salt however the client spells it, whether the
+/// account exists or not. A user id stands for the name that identity rules expect its entry to
+/// have, so that it has the salt of this name.
 pub(super) fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
     let schema = &context.catalog.schema;
     if let Some(name) = proxy::dn_of(user).and_then(|dn| schema.resolve_name(dn).ok()) {
         return name.bytes().to_vec();
     }
     let id = proxy::user_id_of(user).unwrap_or(user);
+    let identity = Outside::of(Kind::Sasl).with("name", id);
+    if let Some(name) = identity::expected_name(context.catalog, &identity) {
+        return name.bytes().to_vec();
+    }
     let mut form = Vec::new();
     match schema.attribute_type("uid") {
         Some(uid) => stored_form::normal(schema, uid, id.as_bytes(), &mut form),
