@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
+use kit::client::Modification;
 use kit::process::until;
 use kit::{Client, PASSWORD, Pando, SUFFIX, people};
 use protocol::{ResultCode, Scope};
@@ -98,6 +99,44 @@ fn each_operation_is_a_line_when_asked_for() {
     assert!(said.contains("result=success (0)"), "{said}");
     assert!(pando.stop().success());
     pando.assert_clean();
+}
+
+#[test]
+fn refusals_name_the_access_rule_and_its_clause() {
+    let mut pando = served("operations = true");
+    let mut text = Vec::new();
+    let rule = b"rule staff\non everything\nfor all, userPassword\nlet anonymous authenticate\n\
+                 let users read, authenticate\n";
+    protocol::base64::encode_into(&mut text, rule);
+    let rules = format!(
+        "dn: cn=access,cn=config\nobjectClass: pandoConfig\ncn: access\n\n\
+         dn: cn=staff,cn=access,cn=config\nobjectClass: pandoAccessRule\ncn: staff\n\
+         pandoAccessOrder: 1\npandoAccessText:: {}\n",
+        String::from_utf8_lossy(&text)
+    );
+    pando.tools().add(&rules).expect(0);
+    let mut client = pando.client();
+    client.bind(&ada(), "ada").expect_success();
+    let refused = client.modify(&ada(), &[Modification::replace("title", &["x"])]);
+    let code = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
+    assert_eq!(refused.code, code, "{refused}");
+    let told = "(rule \"staff\" clause 2)";
+    assert!(refused.diagnostic.ends_with(told), "{refused}");
+    let said = line(
+        &mut pando,
+        &["operation=\"modify\"", "insufficientAccessRights"],
+    );
+    assert!(
+        said.contains("denied=\"rule \\\"staff\\\" clause 2\""),
+        "{said}"
+    );
+    let missing = client.modify("uid=nobody,dc=example,dc=com", &[]);
+    assert_eq!(missing.code, code, "{missing}");
+    let said = line(
+        &mut pando,
+        &["operation=\"modify\"", "uid=nobody", "Rights"],
+    );
+    assert!(said.contains("denied="), "{said}");
 }
 
 #[test]

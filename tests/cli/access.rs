@@ -129,6 +129,174 @@ fn rules_are_applied_to_a_folder_and_over_the_network() {
     one_line(refused, 1, &["cn=config", "the administrator"]);
 }
 
+/// Rules that hand the people over to bob, and leave open what others may decide.
+const HANDED_OVER: &str = "\
+rule passwords
+on everything
+for userPassword
+let anyone authenticate
+
+rule people
+on subtree \"ou=People,dc=example,dc=com\"
+let entry \"uid=bob,ou=People,dc=example,dc=com\" write, administer then next rule
+let anyone none then next rule
+
+rule explaining
+on subtree \"ou=People,dc=example,dc=com\"
+for use explain
+let users use
+";
+
+const BOBS: &str = "\
+rule phones
+within \"ou=People,dc=example,dc=com\"
+on subtree \"ou=People,dc=example,dc=com\"
+for telephoneNumber
+let users write
+";
+
+/// A node whose people are handed over to bob, and arguments by which bob reaches it.
+fn handed_over() -> (Pando, [String; 6]) {
+    let mut pando = Pando::init();
+    pando.serve();
+    pando.folder.write("rules", HANDED_OVER);
+    pando.folder.write("bobs", BOBS);
+    pando.folder.write("password", "bobs\n");
+    let people = format!(
+        "dn: ou=People,{SUFFIX}\nobjectClass: organizationalUnit\nou: People\n\n\
+         dn: uid=bob,ou=People,{SUFFIX}\nobjectClass: inetOrgPerson\nuid: bob\ncn: Bob\nsn: B\n\
+         userPassword: bobs\n"
+    );
+    pando.tools().add(&people).expect(0);
+    pando
+        .run_on_node(&["access", "apply"], &["rules"])
+        .expect(0);
+    let bind = ["--url", &pando.url(), "-D", BOB, "-y", "password"].map(str::to_owned);
+    (pando, bind)
+}
+
+const BOB: &str = "uid=bob,ou=People,dc=example,dc=com";
+
+fn by_bob(pando: &Pando, bind: &[String; 6], args: &[&str]) -> kit::tools::Answer {
+    let bind: Vec<&str> = bind.iter().map(String::as_str).collect();
+    pando.run(&[args, &bind].concat())
+}
+
+#[test]
+fn rules_within_an_area_are_applied_by_whom_it_was_handed_over_to() {
+    let (pando, bind) = handed_over();
+    let remote = |args: &[&str]| by_bob(&pando, &bind, args);
+    assert_eq!(remote(&["access", "show"]).expect(0).out, "");
+    let applied = remote(&["access", "apply", "bobs"]).expect(0);
+    assert_eq!(applied.out, "access rules: 1 new\n");
+    assert_eq!(remote(&["access", "show"]).expect(0).out, BOBS);
+    one_line(remote(&["access", "undo"]), 1, &["the administrator"]);
+    let wider = BOBS.replace("let users write", "let users write, manage");
+    pando.folder.write("bobs", wider);
+    one_line(
+        remote(&["access", "apply", "bobs"]),
+        1,
+        &["you have yourself"],
+    );
+    one_line(
+        remote(&["access", "apply", "rules"]),
+        1,
+        &["within", "the administrator's"],
+    );
+
+    // The whole set has the rule behind the others, and keeps it unless that is forced.
+    let shown = pando.run_on_node(&["access", "show"], &[]).expect(0);
+    assert_eq!(shown.out, format!("{HANDED_OVER}\n{BOBS}"));
+    let lost = pando.run_on_node(&["access", "apply"], &["rules"]);
+    one_line(lost, 1, &["phones", "--force"]);
+    pando.folder.write("all", &shown.out);
+    let same = pando.run_on_node(&["access", "apply"], &["all"]).expect(0);
+    assert_eq!(same.out, "access rules: 4 as before\n");
+    pando
+        .folder
+        .write("turned", format!("{BOBS}\n{HANDED_OVER}"));
+    let turned = pando.run_on_node(&["access", "apply"], &["turned"]);
+    turned.expect(1).says("larger areas");
+
+    pando
+        .run_on_node(&["access", "apply"], &["rules", "--force"])
+        .expect(0);
+    assert_eq!(remote(&["access", "show"]).expect(0).out, "");
+}
+
+#[test]
+fn a_server_explains_its_decisions() {
+    let (pando, bind) = handed_over();
+    let remote = |args: &[&str]| by_bob(&pando, &bind, args);
+    let question = format!("\"{BOB}\", write, \"{BOB}\", telephoneNumber");
+    for told in [
+        remote(&["access", "explain", &question]),
+        pando.run_on_node(&["access", "explain"], &[&question]),
+    ] {
+        let told = told.expect(0);
+        assert!(
+            told.out.starts_with("add-value of telephoneNumber of"),
+            "{}",
+            told.out
+        );
+        assert!(told.out.contains(": allowed\n"), "{}", told.out);
+        assert!(told.out.contains("rule people, let entry"), "{}", told.out);
+    }
+    let refused = format!("\"{BOB}\", write, \"{SUFFIX}\", telephoneNumber");
+    one_line(remote(&["access", "explain", &refused]), 1, &["explain"]);
+    let told = pando
+        .run_on_node(&["access", "explain"], &[&refused])
+        .expect(0);
+    assert!(told.out.contains("refused") && told.out.contains("a rule were about it"));
+    one_line(
+        pando.run(&["access", "explain", "rules"]),
+        2,
+        &["a question"],
+    );
+}
+
+#[test]
+fn a_new_directory_begins_with_the_rules_that_are_named() {
+    let shell = Shell::new();
+    shell.folder.write("password", "a password\n");
+    shell.folder.write("rules", RULES);
+    shell.folder.write(
+        "open",
+        "rule a\non everything\nfor all, secrets\nlet anyone read\n",
+    );
+    shell.folder.write("empty", "");
+    let init = |dir: &str, access: &str| {
+        let args = ["--suffix", SUFFIX, "--admin-password-file", "password"];
+        shell.pando(&[&["init", dir, "--access", access], &args[..]].concat())
+    };
+    init("one", "default").expect(0);
+    let shown = shell.pando(&["access", "show", "one"]).expect(0);
+    let proposed = shell
+        .pando(&["access", "show", "--set", "default"])
+        .expect(0);
+    assert_eq!(
+        shown.out.matches("\nrule ").count() + 1,
+        proposed.out.matches("\nrule ").count()
+    );
+    init("two", "rules").expect(0);
+    assert_eq!(
+        shell.pando(&["access", "show", "two"]).expect(0).out,
+        canonical()
+    );
+    init("three", "built-in").expect(0);
+    let none = shell.pando(&["access", "show", "three"]).expect(0);
+    assert!(none.out.starts_with("# no access rules"), "{}", none.out);
+    for (file, said) in [
+        ("missing", "missing"),
+        ("empty", "got none"),
+        ("open", "nothing was made"),
+    ] {
+        let refused = init("four", file).expect(1);
+        assert!(refused.err.contains(said), "{}", refused.err);
+        assert!(!shell.folder.join("four").exists());
+    }
+}
+
 #[test]
 fn what_is_wrong_is_refused_and_changes_nothing() {
     let mut pando = Pando::init();

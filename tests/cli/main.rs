@@ -12,6 +12,7 @@ mod nodes;
 mod options;
 mod schemas;
 mod secrets;
+mod slapd_rules;
 mod streams;
 mod watch;
 

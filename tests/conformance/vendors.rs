@@ -21,6 +21,7 @@ pub(crate) fn clauses(book: &mut Book) {
     position_mistakes(book);
     assured_replication(book);
     queue_length(book);
+    access_explanation(book);
     explain(book);
 }
 
@@ -522,6 +523,36 @@ fn queue_length(book: &mut Book) {
         |it| {
             let controls = [control(OID, true, sequence(&[integer(-1)]))];
             let found = it.search_home(EVERYTHING, &["1.1"], &controls)?;
+            found.is(ResultCode::PROTOCOL_ERROR).map(|_| ())
+        },
+    );
+}
+
+fn access_explanation(book: &mut Book) {
+    const OID: &str = oid::ACCESS_EXPLANATION;
+    let mut section = book.section_needing("pando-access-explanation", "1", &[Need::Control(OID)]);
+    section.clause(
+        "a-question-is-answered",
+        "A search with a question about access has the decision in place of entries.",
+        |it| {
+            let ada = it.person("ada", &[])?;
+            let subject = octets(format!("dn:{ada}"));
+            let asked = sequence(&[subject, octets("read"), octets("cn")]);
+            let found = it.search_home(EVERYTHING, &["1.1"], &[control(OID, true, asked)])?;
+            let found = found.ok()?.count(0)?;
+            let value = found.outcome.control_value(OID)?;
+            let read = Reader::new(value)
+                .nested(ber::SEQUENCE)
+                .and_then(|mut it| it.boolean(ber::BOOLEAN));
+            ensure(read.is_ok(), "a decision", read)
+        },
+    );
+    section.clause(
+        "a-word-that-is-no-right",
+        "An unknown right is refused with protocolError.",
+        |it| {
+            let asked = sequence(&[octets(""), octets("raed"), octets("cn")]);
+            let found = it.search_home(EVERYTHING, &["1.1"], &[control(OID, true, asked)])?;
             found.is(ResultCode::PROTOCOL_ERROR).map(|_| ())
         },
     );

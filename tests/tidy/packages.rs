@@ -112,12 +112,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("pando-conformance", &["pando-protocol"]),
     ("pando-tests", &["pando-protocol", "pando-conformance"]),
-    // Its instruction counts cover the directory alone, without sockets; its etcd has the flags of
-    // the cluster's; the router of the tests joins its sites.
+    // Its instruction counts cover the directory alone, without sockets, under rules imported from
+    // slapd too; its etcd has the flags of the cluster's; the router of the tests joins its sites.
     (
         "pando-benches",
         &[
             "pando-protocol",
+            "pando-schema",
+            "pando-policy",
             "pando-replica",
             "pando-directory",
             "pando-cluster",

@@ -3,16 +3,22 @@
 //! Run under valgrind by `benches/gate`, which counts instructions: they do not depend on what
 //! else the machine does, so they can gate changes where time cannot.
 //!
-//! `fastpath prepare DIR` makes a directory of 1,000 people; `fastpath run DIR SCENARIO TIMES`
-//! executes a scenario; `fastpath scenarios` lists them.
+//! `fastpath prepare DIR` makes directories of 1,000 people, one for each set of access rules;
+//! `fastpath run DIR SCENARIO TIMES` executes a scenario; `fastpath scenarios` lists them.
 
 use directory::{Directory, InitOptions, Options, Peer};
 use local::LocalClient;
+use policy::Secrets;
+use policy::access::import::slapd;
+use policy::access::rules::Rule;
+use policy::access::sets;
 use protocol::{
     AddRequest, Authentication, BindRequest, CompareRequest, Filter, OwnedAttribute, Request,
     ResultCode, Scope, SearchRequest, frame, write_request,
 };
+use schema::Schema;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,9 +29,71 @@ const PASSWORD: &str = "{SSHA}DkMTwBl+a/3DQTxCYEApdUtNXGgdUac3";
 /// The password that people bind with.
 const GIVEN: &[u8] = b"secret";
 
+/// Access rules of a directory.
+#[derive(Clone, Copy, PartialEq)]
+enum Access {
+    /// The built-in ones.
+    BuiltIn,
+    /// The set of a new directory.
+    Default,
+    /// 200 directives of slapd, imported.
+    Imported,
+}
+
+impl Access {
+    const ALL: [Access; 3] = [Access::BuiltIn, Access::Default, Access::Imported];
+
+    /// Folder of the directory.
+    fn folder(self) -> &'static str {
+        match self {
+            Access::BuiltIn => "builtin",
+            Access::Default => "default",
+            Access::Imported => "imported",
+        }
+    }
+
+    fn rules(self) -> Vec<Rule> {
+        match self {
+            Access::BuiltIn => Vec::new(),
+            Access::Default => sets::default(),
+            Access::Imported => {
+                let schema = Schema::standard();
+                let secrets = Secrets::of(&schema, &[]);
+                slapd::of_conf(&schema, &secrets, &directives()).rules
+            }
+        }
+    }
+}
+
+/// Number of groups in a directory with imported rules, and of rules of each kind about them.
+const GROUPS: usize = 66;
+
+/// Two hundred directives as sites have them: passwords, parts of the tree for groups, names by
+/// patterns, entries by filters, and what everybody may do in the end.
+fn directives() -> String {
+    let mut text = format!("database mdb\nsuffix \"{SUFFIX}\"\n");
+    text.push_str("access to attrs=userPassword by self write by anonymous auth by * none\n");
+    for n in 0..GROUPS {
+        let (part, group) = (format!("ou=part{n},{SUFFIX}"), group_of(n));
+        let _ = write!(
+            text,
+            "access to dn.subtree=\"{part}\" by group=\"{group}\" write by users read\n\
+             access to dn.regex=\"^cn=([^,]+),ou=team{n},{SUFFIX}$\" \
+             by dn.exact,expand=\"uid=$1,{SUFFIX}\" write by users read\n\
+             access to dn.children=\"{part}\" filter=(cn=visitor{n}) attrs=mail,sn \
+             by group=\"{group}\" read by self write by * none\n"
+        );
+    }
+    text.push_str("access to * by self write by users read by * none\n");
+    text
+}
+
 /// One kind of request, made for a given person.
 struct Scenario {
     name: &'static str,
+    access: Access,
+    /// Whether a person binds before.
+    binds: bool,
     write: fn(person: u64, out: &mut Vec<u8>),
     /// The result code of the answer: a refusal would be counted as gladly.
     answer: ResultCode,
@@ -34,26 +102,106 @@ struct Scenario {
 const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "search_equality_name_only",
+        access: Access::BuiltIn,
+        binds: false,
         write: |n, out| search(n, &["1.1"], out),
         answer: ResultCode::SUCCESS,
     },
     Scenario {
         name: "search_equality_all_attributes",
+        access: Access::BuiltIn,
+        binds: false,
         write: |n, out| search(n, &[], out),
         answer: ResultCode::SUCCESS,
     },
     Scenario {
         name: "search_base_all_attributes",
+        access: Access::BuiltIn,
+        binds: false,
         write: base_search,
         answer: ResultCode::SUCCESS,
     },
     Scenario {
         name: "compare",
+        access: Access::BuiltIn,
+        binds: false,
         write: compare,
         answer: ResultCode::COMPARE_TRUE,
     },
     Scenario {
         name: "bind_ssha",
+        access: Access::BuiltIn,
+        binds: false,
+        write: bind,
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "search_equality_as_user",
+        access: Access::BuiltIn,
+        binds: true,
+        write: |n, out| search(n, &[], out),
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "compare_as_user",
+        access: Access::BuiltIn,
+        binds: true,
+        write: compare,
+        answer: ResultCode::COMPARE_TRUE,
+    },
+    Scenario {
+        name: "search_equality_default_rules",
+        access: Access::Default,
+        binds: true,
+        write: |n, out| search(n, &[], out),
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "search_base_default_rules",
+        access: Access::Default,
+        binds: true,
+        write: base_search,
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "compare_default_rules",
+        access: Access::Default,
+        binds: true,
+        write: compare,
+        answer: ResultCode::COMPARE_TRUE,
+    },
+    Scenario {
+        name: "bind_ssha_default_rules",
+        access: Access::Default,
+        binds: false,
+        write: bind,
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "search_equality_imported_rules",
+        access: Access::Imported,
+        binds: true,
+        write: |n, out| search(n, &[], out),
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "search_base_imported_rules",
+        access: Access::Imported,
+        binds: true,
+        write: base_search,
+        answer: ResultCode::SUCCESS,
+    },
+    Scenario {
+        name: "compare_imported_rules",
+        access: Access::Imported,
+        binds: true,
+        write: compare,
+        answer: ResultCode::COMPARE_TRUE,
+    },
+    Scenario {
+        name: "bind_ssha_imported_rules",
+        access: Access::Imported,
+        binds: false,
         write: bind,
         answer: ResultCode::SUCCESS,
     },
@@ -93,6 +241,13 @@ fn execute(
 }
 
 fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
+    for access in Access::ALL {
+        prepare_with(&dir.join(access.folder()), access)?;
+    }
+    Ok(())
+}
+
+fn prepare_with(dir: &Path, access: Access) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(dir)?;
     replica::create(dir, &InitOptions::new(SUFFIX, PASSWORD.to_owned()))?;
     let directory = Directory::open(dir, &Options::default())?;
@@ -103,6 +258,36 @@ fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
         add(person, &mut bytes);
         execute(&mut client, &bytes, &mut out)?;
     }
+    let mut put = |entry: &str, values: &[(&str, &str)]| -> Result<(), Box<dyn Error>> {
+        bytes.clear();
+        out.clear();
+        write_add(entry, values, &mut bytes);
+        execute(&mut client, &bytes, &mut out)?;
+        match out.ends_with(&SUCCEEDED) {
+            true => Ok(()),
+            false => Err(format!("{entry} was not added: {out:02x?}").into()),
+        }
+    };
+    if access == Access::Imported {
+        for n in 0..GROUPS {
+            let member = name_of(1 + n as u64);
+            put(
+                &group_of(n),
+                &[("objectClass", "groupOfNames"), ("member", &member)],
+            )?;
+        }
+    }
+    for (at, rule) in access.rules().iter().enumerate() {
+        if at == 0 {
+            put(RULES, &[("objectClass", "pandoConfig")])?;
+        }
+        let values = [
+            ("objectClass", "pandoAccessRule"),
+            ("pandoAccessText", &rule.to_string()),
+            ("pandoAccessOrder", &at.to_string()),
+        ];
+        put(&format!("cn={},{RULES}", rule.name), &values)?;
+    }
     directory.shutdown();
     Ok(())
 }
@@ -110,9 +295,14 @@ fn prepare(dir: &Path) -> Result<(), Box<dyn Error>> {
 fn run(dir: &Path, name: &str, times: u64) -> Result<(), Box<dyn Error>> {
     let known = SCENARIOS.iter().find(|it| it.name == name);
     let scenario = known.ok_or_else(|| format!("no scenario {name}"))?;
-    let directory = Directory::open(dir, &Options::default())?;
+    let dir = dir.join(scenario.access.folder());
+    let directory = Directory::open(&dir, &Options::default())?;
     let mut client = LocalClient::open(&directory, Peer::default(), PATIENCE)?;
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
+    if scenario.binds {
+        bind(PEOPLE, &mut bytes);
+        execute(&mut client, &bytes, &mut out)?;
+    }
     for turn in 0..times {
         bytes.clear();
         out.clear();
@@ -126,6 +316,15 @@ fn run(dir: &Path, name: &str, times: u64) -> Result<(), Box<dyn Error>> {
         return Err(format!("{name}: expected an answer of {answer:?}, got {out:02x?}").into());
     }
     Ok(())
+}
+
+/// The end of an answer of success without a name or a message.
+const SUCCEEDED: [u8; 7] = [0x0a, 1, 0, 4, 0, 4, 0];
+/// The container of access rules.
+const RULES: &str = "cn=access,cn=config";
+
+fn group_of(n: usize) -> String {
+    format!("cn=group{n},{SUFFIX}")
 }
 
 fn name_of(person: u64) -> String {
@@ -143,18 +342,15 @@ fn add(person: u64, out: &mut Vec<u8>) {
         ("mail", &mail),
         ("userPassword", PASSWORD),
     ];
-    let attributes = values.map(|(attribute, value)| OwnedAttribute::new(attribute, [value]));
+    write_add(&name_of(person), &values, out);
+}
+
+fn write_add(entry: &str, values: &[(&str, &str)], out: &mut Vec<u8>) {
+    let attributes = values.iter();
+    let attributes = attributes.map(|(attribute, value)| OwnedAttribute::new(attribute, [*value]));
+    let attributes: Vec<OwnedAttribute> = attributes.collect();
     let attributes = attributes.iter().map(OwnedAttribute::as_partial).collect();
-    let entry = name_of(person);
-    write_request(
-        out,
-        1,
-        &Request::Add(AddRequest {
-            entry: &entry,
-            attributes,
-        }),
-        &[],
-    );
+    write_request(out, 1, &Request::Add(AddRequest { entry, attributes }), &[]);
 }
 
 fn search(person: u64, attributes: &[&str], out: &mut Vec<u8>) {

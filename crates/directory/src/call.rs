@@ -106,7 +106,10 @@ impl Call<'_> {
                     request,
                     to_hash,
                 }),
-                false => self.shared.replica.submit(writes.submission(request)),
+                false => {
+                    session.hashing = request.reply.again.is_some();
+                    self.shared.replica.submit(writes.submission(request));
+                }
             }
         }
         session.waiting += 1;

@@ -8,7 +8,7 @@ use replica::Clock;
 use spool::Spools;
 use spool::memory::Portion;
 use state::catalog::Catalog;
-use state::view::{Room, Served, View};
+use state::view::{JudgedSubjects, Room, Served, View};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -29,6 +29,8 @@ pub(crate) struct Lent<'a> {
     pub counters: &'a Counters,
     /// Folder for entries that are too large for the output, with the budget of memory.
     pub spools: &'a Arc<Spools>,
+    /// Access rules judged for subjects at earlier operations.
+    pub judged: &'a JudgedSubjects,
 }
 
 impl<'a> Context<'a> {
@@ -92,6 +94,10 @@ impl Served for Lent<'_> {
         /// Any beginning will do.
         static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
         u64::try_from(BEGAN.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn judged(&self) -> &JudgedSubjects {
+        self.judged
     }
 
     fn room(&self) -> Box<dyn Room> {

@@ -21,6 +21,7 @@ use state::write::WriteOptions;
 
 /// The controls this server supports, as the root DSE lists them.
 pub(crate) const SUPPORTED: &[&str] = &[
+    oid::ACCESS_EXPLANATION,
     oid::ACCOUNT_USABILITY,
     oid::ASSERTION,
     oid::ASSURED_REPLICATION_REQUEST,
@@ -67,6 +68,8 @@ pub(crate) const SUPPORTED: &[&str] = &[
 pub(crate) struct Envelope<'r> {
     pub id: MessageId,
     pub controls: &'r Controls<'r>,
+    /// The whole message.
+    pub encoded: &'r [u8],
 }
 
 /// The decoded controls of one request.
@@ -338,8 +341,10 @@ impl<'a> Controls<'a> {
             relaxed: self.relaxed,
             tree: self.tree_delete,
             counts_passwords: false,
+            rehashes: false,
             seen: first_wins.then(|| context.position()).transpose()?,
             former: None,
+            hashing: None,
         };
         Ok(options.if_any())
     }

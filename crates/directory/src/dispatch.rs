@@ -45,6 +45,7 @@ pub(crate) fn dispatch(
     let envelope = Envelope {
         id: message.id,
         controls: &controls,
+        encoded: message.encoded,
     };
     match &message.request {
         Request::Bind(it) => bind::begin(call, &context, session, it, &envelope, begun, out),

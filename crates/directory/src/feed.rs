@@ -6,6 +6,7 @@
 //! was called and has not looked yet is not called again.
 
 use crate::completion::{Completion, Finished, Mailbox, Mailboxes};
+use policy::rehash::{Rehashed, Renewals};
 use policy::seats::{Changed, Doubts};
 use protocol::MessageId;
 use replica::Observer;
@@ -21,6 +22,7 @@ pub(crate) struct Feed {
     /// Accounts whose connections may have to end.
     pub accounts: Doubts,
     mailboxes: Mailboxes,
+    renewals: Mutex<Renewals>,
 }
 
 /// Address and state of one follower.
@@ -72,6 +74,11 @@ impl Feed {
             feed: Arc::clone(self),
             bell,
         })
+    }
+
+    /// Passwords that were stored in another form since the start.
+    pub fn renewals(&self) -> MutexGuard<'_, Renewals> {
+        self.renewals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Number of followers.
@@ -126,6 +133,11 @@ impl Observer for Feed {
         if changed.everybody || !changed.accounts.is_empty() {
             self.mailboxes.each(|it| it.doubt());
         }
+    }
+
+    fn rehashed(&self, passwords: &[Rehashed]) {
+        let mut renewals = self.renewals();
+        passwords.iter().for_each(|it| renewals.note(*it));
     }
 
     fn release_snapshots(&self) {

@@ -12,6 +12,7 @@ pub(crate) use request::clip;
 use crate::pace::Pace;
 use crate::peer::Peer;
 use crate::session::Session;
+use policy::Decision;
 use protocol::{Message, MessageId, Request, ResultCode};
 use request::LoggedRequest;
 use response::Said;
@@ -60,6 +61,8 @@ struct Line {
     operation: &'static str,
     is_bind: bool,
     asked: LoggedRequest,
+    /// The access rule that refused the operation.
+    denied: Option<String>,
     entries: u64,
     references: u64,
     /// The index that the search used; `None` for none.
@@ -85,6 +88,7 @@ impl OperationsLog {
             operation: message.request.name(),
             is_bind: matches!(message.request, Request::Bind(_)),
             asked: LoggedRequest::of(catalog, message, in_full),
+            denied: None,
             entries: 0,
             references: 0,
             index: None,
@@ -126,6 +130,12 @@ impl OperationsLog {
         out = &out[rest..];
         while let Some(response) = response::response(out) {
             let sent = response.length.min(out.len());
+            let denied = Said::Result(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+            if response.said == denied
+                && let Some(line) = self.begun.get_mut(&(session, response.id))
+            {
+                line.denied = Decision::place_in_response(&out[..sent]);
+            }
             self.note(session, &response, response.length - sent);
             out = &out[sent..];
         }
@@ -215,6 +225,7 @@ impl Line {
             selected = asked.selected,
             controls = asked.controls,
             result = code.map(tracing::field::display),
+            denied = self.denied,
             entries = (asked.scope.is_some()).then_some(self.entries),
             references = (self.references > 0).then_some(self.references),
             time_us = self.began.elapsed().as_micros() as u64,

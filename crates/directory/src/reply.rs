@@ -3,6 +3,7 @@
 use protocol::control::AssuredReplicationRequest;
 use protocol::{MessageId, ResultCode, ResultKind, response};
 use state::execute::Outcome;
+use std::sync::Arc;
 
 /// Parts of the response besides the result.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,17 @@ pub(crate) struct Reply {
     /// The servers on which the client wants its write to be before the answer; `None` if it has
     /// not asked for that.
     pub assured: Option<Box<AssuredReplicationRequest>>,
+    /// The request itself, if it is decided again where its entry changed before execution.
+    pub again: Option<Arc<Again>>,
+}
+
+/// A request whose decision followed from what the entry held.
+#[derive(Debug)]
+pub(crate) struct Again {
+    /// The whole message.
+    pub message: Vec<u8>,
+    /// How often it was decided before this time.
+    pub tries: u8,
 }
 
 /// Writes the response of a write with its response controls.

@@ -34,9 +34,11 @@ pub struct Session {
     pub(crate) must_change: bool,
     /// Number of writes submitted or held back whose results are not written yet.
     pub(crate) waiting: u32,
-    /// Whether a write of this session is being hashed; later writes wait in `held` to keep their
-    /// order.
+    /// Whether a write of this session is being hashed, or may have to be decided again; later
+    /// writes wait in `held` to keep their order.
     pub(crate) hashing: bool,
+    /// How often the request that is executed now was decided before.
+    pub(crate) tries: u8,
     pub(crate) held: Seldom<VecDeque<HeldWrite>>,
     /// Transactions that were started and not ended.
     pub(crate) transactions: Seldom<Transactions>,
@@ -109,6 +111,7 @@ impl Session {
             must_change: false,
             waiting: 0,
             hashing: false,
+            tries: 0,
             held: Seldom::default(),
             transactions: Seldom::default(),
             checking: 0,

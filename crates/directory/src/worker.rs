@@ -25,6 +25,7 @@ use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, 
 use replica::failure;
 use spool::memory::Account;
 use state::stop::Stop;
+use state::view::JudgedSubjects;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -39,6 +40,7 @@ pub struct Worker {
     mailbox: Arc<dyn Mailbox>,
     last_name: RefCell<LastName>,
     scratch: RefCell<Vec<u8>>,
+    judged: JudgedSubjects,
     tls: bool,
     counters: Arc<Counters>,
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
@@ -63,6 +65,7 @@ impl Worker {
             mailbox,
             last_name: RefCell::default(),
             scratch: RefCell::default(),
+            judged: JudgedSubjects::default(),
             tls: false,
             purses: RandomState::new(),
             operations: OperationsLog::default(),
@@ -179,7 +182,8 @@ impl Worker {
     fn judge_anew(&mut self, session: &mut Session, bound: &mut Bound, version: u64) -> bool {
         self.reader.reset();
         let holds = self.with_call(|call| {
-            let holds = bound.holds(&call.context(&session.subject), version)?;
+            let feed = &call.shared.feed;
+            let holds = bound.holds(&call.context(&session.subject), feed, version)?;
             if holds && !call.catalog.limits.rules.is_empty() {
                 session.limits = subject_limits::of(call, &session.subject)?;
             }
@@ -440,6 +444,7 @@ impl Worker {
                 clock: &*self.shared.clock,
                 counters: &self.counters,
                 spools: &self.shared.spools,
+                judged: &self.judged,
             },
             shared: &self.shared,
             mailbox: &self.mailbox,

@@ -4,7 +4,7 @@
 mod apply;
 mod ground;
 mod import;
-mod lockout;
+mod live;
 mod replace;
 mod stored;
 mod trial;
@@ -17,6 +17,8 @@ use crate::report::{Problem, note, say};
 use policy::access::sets;
 use std::path::Path;
 use stored::Stored;
+
+pub use apply::{begin_with, new_rules};
 
 /// Runs the action.
 pub fn access(action: &AccessAction) -> Result<(), Problem> {
@@ -38,8 +40,15 @@ fn show(it: &AccessShow) -> Result<(), Problem> {
         RuleSource::BuiltIn => sets::BUILTIN.to_owned(),
         RuleSource::Current => {
             let stored = Stored::read(&mut connect_to(&it.node)?)?;
-            if stored.is_empty() {
-                note("no access rules are applied: the built-in ones decide (--set built-in)");
+            match (stored.is_empty(), stored.is_partial) {
+                (true, false) => {
+                    note("no access rules are applied: the built-in ones decide (--set built-in)");
+                }
+                (true, true) => {
+                    note("no rules are within an area that was handed over to you");
+                    return Ok(());
+                }
+                (false, _) => {}
             }
             stored.text()?
         }

@@ -127,6 +127,9 @@ pub struct Init {
     /// equality, presence, substring, ordering, approximate
     #[arg(long, value_name = "INDEX", value_delimiter = ',')]
     pub index: Vec<String>,
+    /// Begin with these access rules: `built-in` ones, the `default` set, or those of a FILE
+    #[arg(long, value_name = "RULES", default_value = "built-in", value_hint = ValueHint::FilePath)]
+    pub access: String,
 }
 
 /// `pando serve`

@@ -1,5 +1,6 @@
 //! `pando init`: a folder with pando.toml and an empty directory.
 
+use crate::access::{begin_with, new_rules};
 use crate::cli::Init;
 use crate::password_input::{ask, first_line};
 use crate::report::{Problem, note};
@@ -15,6 +16,7 @@ const PASSWORD_VARIABLE: &str = "PANDO_ADMIN_PASSWORD";
 /// Creates the node.
 pub fn init(it: &Init) -> Result<(), Problem> {
     refuse_used(&it.dir)?;
+    let rules = new_rules(&it.access)?;
     let password = administrator_password(it)?;
     let password = password::hash(Scheme::Argon2id, &password).map_err(Problem::failed)?;
     let mut options = InitOptions::new(&it.suffix[0], password);
@@ -39,10 +41,12 @@ pub fn init(it: &Init) -> Result<(), Problem> {
             Failure::Input(_) | Failure::Configuration(_) => Problem::usage(failure),
             failure => Problem::failed(failure),
         })
-        .and_then(|()| write_settings(&it.dir));
+        .and_then(|()| write_settings(&it.dir))
+        .and_then(|()| begin_with(&it.dir, rules.as_ref()));
     if done.is_err() {
         // Removes the incomplete folder, which was empty or missing before.
         let _ = std::fs::remove_dir_all(&data);
+        let _ = std::fs::remove_file(it.dir.join(server::settings::FILE_NAME));
         if !existed {
             let _ = std::fs::remove_dir(&it.dir);
         }

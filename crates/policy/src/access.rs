@@ -17,21 +17,24 @@
 //!
 //! [`Secrets`] has the secret attributes. `userPassword` is one of them.
 //!
-//! The modules below are the language of access rules, which no operation asks yet:
+//! The modules below are the language of the directory's own access rules:
 //!
 //! - [`rules`] (with [`right`], [`words`], [`hours`]): rules as data; [`mod@parse`] and
 //!   [`mod@print`]: their text; [`error`]: errors in it; [`sets`]: the texts that come with the
 //!   program;
 //! - [`compile`]: rules under a schema; [`objects`]: what rights are rights to; [`facts`]: what
 //!   decisions need to know;
-//! - [`decide`]: single decisions; [`region`]: those of a whole search; [`explain`]: why;
-//! - [`analysis`]: what is suspicious in a set; [`import`]: rules of other servers.
+//! - [`decide`]: single decisions; [`region`]: those of a whole search; [`outlook`]: those of the
+//!   entries of a region, found again by what the rules asked about each; [`explain`]: why;
+//! - [`analysis`]: what is suspicious in a set; [`delegation`]: who may write which rules;
+//!   [`import`]: rules of other servers.
 
 mod accounts;
 pub mod analysis;
 pub mod compile;
 mod condition;
 pub mod decide;
+pub mod delegation;
 pub mod error;
 pub mod explain;
 pub mod facts;
@@ -41,6 +44,7 @@ pub mod import;
 #[cfg(test)]
 mod model;
 pub mod objects;
+pub mod outlook;
 pub mod parse;
 pub(crate) mod pattern;
 pub mod print;
@@ -49,6 +53,7 @@ pub mod right;
 pub mod rules;
 pub mod sets;
 mod sight;
+pub mod steps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -105,14 +110,32 @@ pub struct Decision {
     pub allowed: bool,
     /// Name of the deciding rule, for explanations and logs.
     pub rule: Cow<'static, str>,
+    /// Number of the deciding clause in the rule, from 1; `None` if no clause decided.
+    pub clause: Option<usize>,
 }
 
 impl Decision {
+    /// Returns the place of a refusal in the rules, as text for the client and the log.
+    pub fn place(&self) -> String {
+        let clause = self.clause.map(|it| format!(" clause {it}"));
+        format!("(rule \"{}\"{})", self.rule, clause.unwrap_or_default())
+    }
+
+    /// Returns the place in the rules that an encoded result names as the reason of a refusal, as
+    /// [`Decision::place`] does, without parentheses; `None` if it names none.
+    pub fn place_in_response(response: &[u8]) -> Option<String> {
+        let message = protocol::ResponseMessage::decode(response).ok()?;
+        let inside = message.response.result()?.diagnostic.strip_suffix(')')?;
+        let place = inside.rfind("(rule ").map(|at| &inside[at + 1..])?;
+        Some(place.to_owned())
+    }
+
     /// Returns the decision of a rule that gives no right.
     pub fn denied(rule: Cow<'static, str>) -> Decision {
         Decision {
             allowed: false,
             rule,
+            clause: None,
         }
     }
 }
@@ -277,6 +300,9 @@ impl Access {
 }
 
 fn decision(allowed: bool, rule: &'static str) -> Decision {
-    let rule = Cow::Borrowed(rule);
-    Decision { allowed, rule }
+    Decision {
+        allowed,
+        rule: Cow::Borrowed(rule),
+        clause: None,
+    }
 }

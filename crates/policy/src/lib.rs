@@ -14,6 +14,7 @@
 //! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`rehash`]: passwords that are hashed anew after a bind;
 //! - [`seats`]: sessions by the account that they are bound to;
 //! - [`turns`]: a queue in which clients have turns;
 //! - [`verified`]: a cache of successful slow verifications.
@@ -26,6 +27,7 @@ pub mod mapping;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod rehash;
 pub mod requirements;
 pub mod seats;
 pub mod secrets;
@@ -41,7 +43,8 @@ pub use limits::{
 };
 pub use network::Network;
 pub use password::{
-    Cost, HashError, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed, verify,
+    Cost, HashError, Hashing, Scheme, UnknownScheme, cost, generate_password, hash, is_hashed,
+    verify,
 };
 pub use password_policy::{AccountState, Attempt, AttemptKind, Lock, PasswordPolicy, Standing};
 pub use secrets::{Secrets, looks_secret};

@@ -11,9 +11,11 @@ mod argon;
 mod base64;
 mod crypt;
 mod decimal;
+mod des;
 mod digest;
 mod excess;
 pub(crate) mod fuzz;
+mod hashing;
 mod pbkdf2;
 mod scram;
 #[cfg(test)]
@@ -27,6 +29,8 @@ use subtle::ConstantTimeEq;
 use digest::Algorithm;
 pub use excess::{Excess, PASSWORD_OCTETS_MAX};
 use excess::{STORED_OCTETS_MAX, at_most};
+use hashing::Effort;
+pub use hashing::Hashing;
 pub use pbkdf2::Prf;
 pub use scram::ScramKeys;
 
@@ -48,6 +52,10 @@ enum Form {
         salted: bool,
     },
     Crypt,
+    /// Base64 of digest and salt, where the digest is that of MD5-crypt with this magic.
+    Md5Crypt(&'static str),
+    Nt,
+    NsMtaMd5,
     Pbkdf2(Prf),
     Pbkdf2Binary,
     Pkcs5s2,
@@ -84,11 +92,14 @@ const SCHEMES: &[(&str, Form)] = &[
     ("PKCS5S2", Form::Pkcs5s2),
     ("SASL", Form::Foreign),
     ("K5KEY", Form::Foreign),
-    ("NS-MTA-MD5", Form::Foreign),
+    ("NS-MTA-MD5", Form::NsMtaMd5),
+    ("NT", Form::Nt),
+    ("APR1", Form::Md5Crypt("$apr1$")),
+    ("BSDMD5", Form::Md5Crypt("$1$")),
     ("SCRAM-SHA-1", Form::Scram(Prf::Sha1)),
     ("SCRAM-SHA-256", Form::Scram(Prf::Sha256)),
     ("SCRAM-SHA-512", Form::Scram(Prf::Sha512)),
-    ("GOST_YESCRYPT", Form::Foreign),
+    ("GOST_YESCRYPT", Form::Crypt),
     ("TOTP1", Form::Foreign),
     ("TOTP256", Form::Foreign),
     ("TOTP512", Form::Foreign),
@@ -113,10 +124,19 @@ const fn salted(algorithm: Algorithm) -> Form {
 /// Returns the cost of verifying `stored`.
 pub fn cost(stored: &[u8]) -> Cost {
     match split(stored) {
-        None => Cost::Fast,
-        Some((None | Some(Form::Cleartext | Form::Digest { .. } | Form::Foreign), _)) => Cost::Fast,
-        Some((Some(Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary), _)) => Cost::Slow,
-        Some((Some(Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_)), _)) => Cost::Slow,
+        None | Some((None, _)) => Cost::Fast,
+        Some((Some(form), _)) => form.cost(),
+    }
+}
+
+impl Form {
+    fn cost(self) -> Cost {
+        match self {
+            Form::Cleartext | Form::Digest { .. } | Form::Foreign => Cost::Fast,
+            Form::Nt | Form::NsMtaMd5 => Cost::Fast,
+            Form::Md5Crypt(_) | Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary => Cost::Slow,
+            Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_) => Cost::Slow,
+        }
     }
 }
 
@@ -149,6 +169,7 @@ fn check_parts(value: &[u8], parts: Option<(Option<Form>, &[u8])>) -> Result<(),
         Form::Argon2 => argon::check(rest),
         Form::Scram(prf) => ScramKeys::check(prf, rest),
         Form::Cleartext | Form::Digest { .. } | Form::Pkcs5s2 | Form::Foreign => Ok(()),
+        Form::Md5Crypt(_) | Form::Nt | Form::NsMtaMd5 => Ok(()),
     }
 }
 
@@ -167,6 +188,9 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
         Some(Form::Cleartext) => rest.ct_eq(given).into(),
         Some(Form::Digest { algorithm, salted }) => digest::verify(algorithm, salted, rest, given),
         Some(Form::Crypt) => crypt::verify(rest, given),
+        Some(Form::Md5Crypt(magic)) => crypt::verify_md5_binary(magic, rest, given),
+        Some(Form::Nt) => digest::verify_nt(rest, given),
+        Some(Form::NsMtaMd5) => digest::verify_ns_mta_md5(rest, given),
         Some(Form::Pbkdf2(prf)) => pbkdf2::verify(prf, rest, given),
         Some(Form::Pbkdf2Binary) => pbkdf2::verify_binary(rest, given),
         Some(Form::Pkcs5s2) => pbkdf2::verify_pkcs5s2(rest, given),
@@ -194,6 +218,11 @@ pub fn is_hashed(value: &[u8]) -> bool {
         None | Some((None | Some(Form::Cleartext), _)) => false,
         Some((Some(_), rest)) => !rest.is_empty(),
     }
+}
+
+/// Returns whether a stored value is a hash of traditional crypt(3), which anybody can break.
+pub fn is_des(stored: &[u8]) -> bool {
+    matches!(split(stored), Some((Some(Form::Crypt), rest)) if des::has_form(rest))
 }
 
 /// Splits a value into the scheme's form and the data; `None` when `stored` names no scheme.
@@ -334,25 +363,21 @@ impl From<getrandom::Error> for HashError {
 /// # Errors
 /// No random numbers, or a password longer than [`PASSWORD_OCTETS_MAX`] or unsuitable for the
 /// scheme.
-pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
+pub fn hash(hashing: impl Into<Hashing>, given: &[u8]) -> Result<String, HashError> {
+    let Hashing { scheme, effort } = hashing.into();
     let (max, length) = (PASSWORD_OCTETS_MAX as u64, given.len() as u64);
     at_most("octets in a password", max, length).map_err(HashError::TooLong)?;
     let mut salt = [0; 16];
     getrandom::fill(&mut salt)?;
     let unsuitable = HashError::Unsuitable(scheme);
-    let stored = match scheme {
-        Scheme::Argon2id | Scheme::Argon2 => argon::hash(&salt, given).ok_or(unsuitable)?,
-        Scheme::Bcrypt => crypt::hash_bcrypt(salt, given).ok_or(unsuitable)?,
-        Scheme::Sha512Crypt => crypt::hash_sha512(&salt, given),
-        Scheme::Pbkdf2Sha256 => pbkdf2::hash(Prf::Sha256, 600_000, &salt, given),
-        Scheme::Pbkdf2Sha512 => pbkdf2::hash(Prf::Sha512, 210_000, &salt, given),
-        Scheme::ScramSha256 => scram(Prf::Sha256, &salt, given),
-        Scheme::ScramSha512 => scram(Prf::Sha512, &salt, given),
-        Scheme::Ssha => digest::hash(Algorithm::Sha1, &salt[..8], given),
-        Scheme::Ssha256 => digest::hash(Algorithm::Sha256, &salt, given),
-        Scheme::Ssha384 => digest::hash(Algorithm::Sha384, &salt, given),
-        Scheme::Ssha512 => digest::hash(Algorithm::Sha512, &salt, given),
-        Scheme::Cleartext => String::from_utf8(given.to_vec()).map_err(|_| unsuitable)?,
+    let stored = match (scheme, effort) {
+        (_, Effort::Argon2(effort)) => argon::hash(effort, &salt, given).ok_or(unsuitable)?,
+        (_, Effort::Rounds(rounds)) => in_rounds(scheme, rounds, salt, given).ok_or(unsuitable)?,
+        (Scheme::Ssha256, _) => digest::hash(Algorithm::Sha256, &salt, given),
+        (Scheme::Ssha384, _) => digest::hash(Algorithm::Sha384, &salt, given),
+        (Scheme::Ssha512, _) => digest::hash(Algorithm::Sha512, &salt, given),
+        (Scheme::Cleartext, _) => String::from_utf8(given.to_vec()).map_err(|_| unsuitable)?,
+        _ => digest::hash(Algorithm::Sha1, &salt[..8], given),
     };
     Ok(match scheme {
         // Without an extra module, slapd reads bcrypt only under {CRYPT}.
@@ -361,8 +386,18 @@ pub fn hash(scheme: Scheme, given: &[u8]) -> Result<String, HashError> {
     })
 }
 
-fn scram(prf: Prf, salt: &[u8], given: &[u8]) -> String {
-    ScramKeys::new(prf, scram::ITERATIONS, salt, given).print()
+/// The data of a stored value in a scheme that has a number of rounds; `None` if the scheme cannot
+/// hold the password.
+fn in_rounds(scheme: Scheme, rounds: u32, salt: [u8; 16], given: &[u8]) -> Option<String> {
+    let scram = |prf| ScramKeys::new(prf, rounds, &salt, given).print();
+    Some(match scheme {
+        Scheme::Bcrypt => return crypt::hash_bcrypt(rounds, salt, given),
+        Scheme::Sha512Crypt => return crypt::hash_sha512(rounds, &salt, given),
+        Scheme::ScramSha256 => scram(Prf::Sha256),
+        Scheme::ScramSha512 => scram(Prf::Sha512),
+        Scheme::Pbkdf2Sha512 => pbkdf2::hash(Prf::Sha512, rounds, &salt, given),
+        _ => pbkdf2::hash(Prf::Sha256, rounds, &salt, given),
+    })
 }
 
 impl Scheme {

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::password::Hashing;
+
 /// Microseconds in a second.
 const SECOND_US: u64 = 1_000_000;
 /// The last success is stored with this fraction of the idle time as its precision.
@@ -57,6 +59,11 @@ pub struct PasswordPolicy {
     pub max_delay_s: u64,
     /// pwdMaxIdle: seconds without a bind after which the account is locked.
     pub max_idle_s: u64,
+    /// pwdDefaultHash: scheme and cost of new passwords; `None` for those of the setting, also if
+    /// the value names no scheme or a cost beyond the limits.
+    pub hashing: Option<Hashing>,
+    /// pwdRehashOnBind: whether a password is hashed anew after a bind; `None` for the setting.
+    pub rehash_on_bind: Option<bool>,
 }
 
 impl Default for PasswordPolicy {
@@ -82,6 +89,8 @@ impl Default for PasswordPolicy {
             min_delay_s: 0,
             max_delay_s: 0,
             max_idle_s: 0,
+            hashing: None,
+            rehash_on_bind: None,
         }
     }
 }
@@ -187,6 +196,8 @@ impl PasswordPolicy {
             "pwdMinDelay" => self.min_delay_s = number(),
             "pwdMaxDelay" => self.max_delay_s = number(),
             "pwdMaxIdle" => self.max_idle_s = number(),
+            "pwdDefaultHash" => self.hashing = value.parse().ok(),
+            "pwdRehashOnBind" => self.rehash_on_bind = Some(truth()),
             _ => {}
         }
     }

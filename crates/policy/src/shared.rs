@@ -21,6 +21,11 @@ pub struct PasswordSettings {
     pub count_repeated: bool,
     /// Whether binds and compares reveal that an account is locked.
     pub tell_locked: bool,
+    /// Whether a password that is stored with another scheme, or at less cost, is hashed anew after
+    /// a bind, unless the account's policy says otherwise.
+    pub rehash_on_bind: bool,
+    /// Whether passwords hashed by the DES of traditional crypt(3) are verified.
+    pub allow_des: bool,
 }
 
 impl PasswordSettings {
@@ -117,6 +122,9 @@ impl SharedSettings {
         let counts = passwords.count_repeated;
         put("passwords.count_repeated".to_owned(), &counts);
         put("passwords.tell_locked".to_owned(), &passwords.tell_locked);
+        let rehashes = passwords.rehash_on_bind;
+        put("passwords.rehash_on_bind".to_owned(), &rehashes);
+        put("passwords.allow_des".to_owned(), &passwords.allow_des);
         texts
     }
 
@@ -187,6 +195,8 @@ fn read_passwords(given: &mut Given) -> Result<PasswordSettings, String> {
         scheme,
         count_repeated: truth("passwords.count_repeated", known.count_repeated)?,
         tell_locked: truth("passwords.tell_locked", known.tell_locked)?,
+        rehash_on_bind: truth("passwords.rehash_on_bind", known.rehash_on_bind)?,
+        allow_des: truth("passwords.allow_des", known.allow_des)?,
     })
 }
 
@@ -250,6 +260,8 @@ mod tests {
             scheme: Scheme::Ssha512,
             count_repeated: true,
             tell_locked: true,
+            rehash_on_bind: true,
+            allow_des: true,
         };
         let group = LimitSubject::Group("cn=a = b,dc=c".to_owned());
         let limits = settings.limits.everybody;

@@ -1,5 +1,6 @@
 //! Controls (RFC 4511 §4.1.11): the envelope of each, and the values of those that have one.
 
+mod access_explanation;
 mod account_usability;
 mod assertion;
 mod assured_replication;
@@ -21,6 +22,7 @@ mod subentries;
 mod sync;
 mod virtual_list_view;
 
+pub use access_explanation::{AccessExplanation, AccessQuestion, AccessReason};
 pub use account_usability::{AccountTrouble, AccountUsability};
 pub use assertion::Assertion;
 pub use assured_replication::{

@@ -199,6 +199,8 @@ pub enum Component {
     DereferenceSpecifications,
     /// `entryCount`.
     EntryCount,
+    /// `minute`.
+    MinuteOfWeek,
     /// A number in `explanation`.
     Explanation,
     /// `maxCandidatesToExamine`.
@@ -269,6 +271,7 @@ impl Component {
             Component::ReferenceUrls => "reference URLs",
             Component::DereferenceSpecifications => "attributes to dereference",
             Component::EntryCount => "entryCount",
+            Component::MinuteOfWeek => "minute",
             Component::Explanation => "explanation",
             Component::MaxCandidatesToExamine => "maxCandidatesToExamine",
             Component::AccountUsability => "account usability",

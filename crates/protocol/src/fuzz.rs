@@ -5,13 +5,13 @@ pub use crate::fuzz_text::{filter as filter_text, ldif, name, url};
 
 use crate::ber::Reader;
 use crate::control::{
-    AccountUsability, Assertion, AssuredReplicationRequest, AssuredReplicationResponse,
-    DereferenceRequest, DereferenceResponse, EffectiveRightsRequest, EntryChangeNotification,
-    Explanation, MatchedValues, MatchingEntryCountRequest, MatchingEntryCountResponse,
-    PagedResults, PasswordPolicyResponse, PersistentSearch, Position, ProxiedAuthorization,
-    QueueLength, ReadEntryRequest, ReadEntryResponse, SessionTracking, SortRequest, SortResponse,
-    Subentries, SyncDone, SyncInfo, SyncRequest, SyncStateValue, VirtualListViewRequest,
-    VirtualListViewResponse,
+    AccessExplanation, AccessQuestion, AccountUsability, Assertion, AssuredReplicationRequest,
+    AssuredReplicationResponse, DereferenceRequest, DereferenceResponse, EffectiveRightsRequest,
+    EntryChangeNotification, Explanation, MatchedValues, MatchingEntryCountRequest,
+    MatchingEntryCountResponse, PagedResults, PasswordPolicyResponse, PersistentSearch, Position,
+    ProxiedAuthorization, QueueLength, ReadEntryRequest, ReadEntryResponse, SessionTracking,
+    SortRequest, SortResponse, Subentries, SyncDone, SyncInfo, SyncRequest, SyncStateValue,
+    VirtualListViewRequest, VirtualListViewResponse,
 };
 use crate::extended::{
     BulkUpdateRequest, BulkUpdateResponse, CancelRequest, EndBulkUpdateRequest,
@@ -166,7 +166,8 @@ macro_rules! round_trip {
 /// Values of controls, and of the intermediate response that belongs to them.
 pub fn controls(bytes: &[u8]) {
     round_trip!(bytes =>
-        AccountUsability Assertion AssuredReplicationRequest AssuredReplicationResponse
+        AccessExplanation AccessQuestion AccountUsability Assertion
+        AssuredReplicationRequest AssuredReplicationResponse
         DereferenceRequest DereferenceResponse EffectiveRightsRequest EntryChangeNotification
         Explanation MatchedValues MatchingEntryCountRequest MatchingEntryCountResponse
         PagedResults PasswordPolicyResponse PersistentSearch Position ProxiedAuthorization

@@ -81,6 +81,9 @@ pub const QUEUE_LENGTH: &str = "2.25.264386329193173027935752912657775087103.3.1
 /// Explain control, Pando's own (docs/reference/oids.md): how a search is carried out. The request
 /// has no value, the response's is an `Explanation`.
 pub const EXPLAIN: &str = "2.25.264386329193173027935752912657775087103.3.2";
+/// Access explanation control, Pando's own (docs/reference/oids.md): why access rules decide as
+/// they do. The request's value is an `AccessQuestion`, the response's an `AccessExplanation`.
+pub const ACCESS_EXPLANATION: &str = "2.25.264386329193173027935752912657775087103.3.10";
 /// Position control, Pando's own, request and response: a position in the order of writes.
 pub const POSITION: &str = "2.25.264386329193173027935752912657775087103.3.3";
 /// Assured replication request control (Ping Identity).

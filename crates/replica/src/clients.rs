@@ -1,5 +1,6 @@
 //! The interface between a node's writer and its clients, which submit writes.
 
+use policy::rehash::Rehashed;
 use policy::seats::Changed;
 use protocol::LdapResult;
 use state::execute::Done;
@@ -78,6 +79,9 @@ pub trait Observer: Send + Sync {
     /// Commits up to this store version changed accounts so that their connections may have to end.
     /// Called when readers can see these commits, before [`committed`](Self::committed).
     fn accounts_changed(&self, _version: u64, _changed: Changed<'_>) {}
+
+    /// Passwords are about to be stored in another form. Called before readers can see the commit.
+    fn rehashed(&self, _passwords: &[Rehashed]) {}
 
     /// Snapshots should be released, because the database file was replaced. Must not block.
     fn release_snapshots(&self) {}

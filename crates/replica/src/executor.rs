@@ -367,6 +367,9 @@ impl Executor {
         if let Some(next) = applied.catalog {
             catalog::publish(&self.parts.catalog, next);
         }
+        if !applied.rehashed.is_empty() {
+            self.parts.observer.rehashed(&applied.rehashed);
+        }
         if let Err(error) = batch.commit() {
             self.take_back(true)?;
             return Err(error.into());

@@ -36,6 +36,7 @@ mod patience;
 mod payload;
 mod reclaiming;
 pub mod recover;
+mod rehash;
 mod scrub;
 #[cfg(test)]
 mod simulation;

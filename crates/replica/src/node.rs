@@ -15,11 +15,13 @@ use crate::membership::{self, ClusterMark};
 use crate::order::LocalOrder;
 use crate::patience::Patience;
 use crate::reclaiming::Sizes as ReclaimSizes;
+use crate::rehash::Rehasher;
 use crate::scrub::{Scrubber, Scrubbing, Standing};
 use crate::steward::Steward;
 use crate::writer::{Attempts, Queue, Queues, Writer};
 use crate::{failure, leftovers, recover};
 use arc_swap::ArcSwap;
+use policy::rehash::Rehash;
 use protocol::ResultCode;
 use state::bounds::Bounds;
 use state::catalog::Catalog;
@@ -33,7 +35,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
-use store::{Reader, Snapshot, Store, SystemDisk, Usage};
+use store::{EntryId, Reader, Snapshot, Store, SystemDisk, Usage};
 
 /// Options for starting a node.
 pub struct Options {
@@ -73,6 +75,7 @@ pub struct Replica<T> {
     writer: Writer<T>,
     compaction: Arc<Compaction>,
     scrubber: Scrubber,
+    rehasher: Rehasher,
     audit: Arc<AuditStanding>,
     /// Whether the database ends with the process.
     is_volatile: bool,
@@ -207,10 +210,7 @@ impl Opened {
             index_slices: IndexSlices::default(),
             is_volatile: options.is_volatile,
         });
-        let cluster = options.log.map(|log| Cluster {
-            log,
-            arrivals: Arc::default(),
-        });
+        let cluster = options.log.map(Cluster::of);
         let writer = match &cluster {
             None => Writer::start(executor, clients, queues),
             Some(cluster) => Cluster::start_writer(
@@ -228,6 +228,7 @@ impl Opened {
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
         let scrubber = Scrubber::start(options.scrub, &store, &catalog, &options.clock)?;
         Ok(Replica {
+            rehasher: Rehasher::new(&catalog.load()),
             store,
             catalog,
             commits,
@@ -253,6 +254,15 @@ impl<T: Send + 'static> Replica<T> {
     /// Queues a submission for the writer.
     pub fn submit(&self, submission: Submission<T>) {
         self.writer.submit(submission);
+    }
+
+    /// Has the right password of an entry, made by `rehash`, stored in another form later, if few
+    /// wait for that.
+    pub fn rehash(&self, entry: EntryId, rehash: impl FnOnce() -> Rehash)
+    where
+        T: Send + 'static,
+    {
+        self.rehasher.add(entry.0, self.writer.queue(), rehash);
     }
 
     /// Attempts on accounts that may not be in the store yet. Call
@@ -414,11 +424,19 @@ impl<T: Send + 'static> Replica<T> {
     /// answer.
     pub fn shutdown(&self) {
         self.scrubber.stop();
+        self.rehasher.stop();
         self.writer.stop();
     }
 }
 
 impl Cluster {
+    fn of(log: Arc<dyn CommitLog>) -> Cluster {
+        Cluster {
+            log,
+            arrivals: Arc::default(),
+        }
+    }
+
     /// Starts the threads of the writer: an orderer for each lane, and the executor.
     fn start_writer<C: Clients + 'static>(
         executor: Executor,

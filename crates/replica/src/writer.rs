@@ -80,6 +80,11 @@ impl<T: Send + 'static> Writer<T> {
         self.queues.first().wake();
     }
 
+    /// The queue of the node's own writes.
+    pub fn queue(&self) -> &Arc<Queue<T>> {
+        self.queues.first()
+    }
+
     /// Wakes the writer for work other than writes.
     pub fn call(&self) {
         self.queues.first().call();

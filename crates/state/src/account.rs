@@ -1,8 +1,9 @@
 //! Entries as accounts: the password policy of an entry, and the account state it stores.
 //!
 //! A policy is an entry of the class `pwdPolicy`: the one named by the account's
-//! `pwdPolicySubentry`, or else the one that `cn=config` names for all. A policy is read when
-//! needed, in the snapshot from which the account is read, so it is never out of date.
+//! `pwdPolicySubentry`, or else the one of the smallest subtree around the account for which
+//! `cn=rules,cn=config` names one, or else the one that `cn=config` names for all. A policy is read
+//! when needed, in the snapshot from which the account is read, so it is never out of date.
 
 use crate::time;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy, Standing};
@@ -11,6 +12,8 @@ use store::{EntryView, Lookup, Snapshot};
 
 /// Object class of policies.
 const POLICY_CLASS: &[u8] = b"pwdPolicy";
+/// Its subclass, which policies may have instead from format level 3 on.
+const HASHING_POLICY_CLASS: &[u8] = b"pwdHashingPolicy";
 /// Names of the one attribute that policies apply to.
 const PASSWORD_NAMES: [&str; 2] = ["userPassword", "2.5.4.35"];
 /// Value of `pwdAccountLockedTime` for a lock that only an administrator ends (§5.3.3).
@@ -50,6 +53,19 @@ pub struct Policing {
     pub default: Option<Name>,
     /// `pwdMaxAge` of a policy: the seconds for which its passwords are valid.
     pub max_age: TypeId,
+    /// Policies of subtrees, the deepest subtrees first.
+    pub subtrees: Vec<PolicedSubtree>,
+    /// Whether a subclass of `pwdPolicy` makes a policy as well.
+    pub takes_subclass: bool,
+}
+
+/// A subtree whose entries have a policy unless they name another.
+#[derive(Debug, Clone)]
+pub struct PolicedSubtree {
+    /// Name of the topmost entry.
+    pub base: Name,
+    /// Name of the policy.
+    pub policy: Name,
 }
 
 /// An entry to which a policy applies, with its state.
@@ -76,7 +92,7 @@ impl Account {
 }
 
 impl Policing {
-    /// Looks up the attribute types; `None` if the schema lacks one.
+    /// Looks up the attribute types; `None` if the schema lacks one. No subtree has a policy yet.
     pub fn of(schema: &Schema, default: Option<Name>) -> Option<Policing> {
         let find = |name| schema.attribute_type(name);
         let types = AccountTypes {
@@ -95,7 +111,16 @@ impl Policing {
             types,
             default,
             max_age: find("pwdMaxAge")?,
+            subtrees: Vec::new(),
+            takes_subclass: false,
         })
+    }
+
+    /// Adds the policies of subtrees.
+    pub fn with_subtrees(mut self, mut subtrees: Vec<PolicedSubtree>) -> Policing {
+        subtrees.sort_by_key(|it| std::cmp::Reverse(it.base.depth()));
+        self.subtrees = subtrees;
+        self
     }
 
     /// The entry as an account; `None` if no policy applies to it.
@@ -111,7 +136,12 @@ impl Policing {
         }
         let values = |type_id| values_of(schema, view, type_id);
         let named = values(self.types.subentry).into_iter().next();
-        let Some(policy) = self.policy(snapshot, schema, named)? else {
+        // The name is needed only where subtrees have policies.
+        let name = match named.is_none() && !self.subtrees.is_empty() {
+            true => name_of(snapshot, schema, view)?,
+            false => Name::root(),
+        };
+        let Some(policy) = self.policy(snapshot, schema, named, &name)? else {
             return Ok(None);
         };
         let state = self.types.state(&values);
@@ -129,25 +159,70 @@ impl Policing {
     /// Returns whether no entry of this database has a policy.
     #[inline]
     pub fn is_idle(&self, schema: &Schema) -> bool {
-        self.default.is_none() && schema.numbers_of(self.types.subentry).is_empty()
+        self.default.is_none()
+            && self.subtrees.is_empty()
+            && schema.numbers_of(self.types.subentry).is_empty()
     }
 
-    /// The policy of an entry with this `pwdPolicySubentry`; `None` if the value names no policy.
+    /// The policy of the entry `name` with this `pwdPolicySubentry`; `None` if the value, or what
+    /// is configured for the place of the entry, names no policy.
     pub fn policy(
         &self,
         snapshot: &Snapshot<'_>,
         schema: &Schema,
         named: Option<&[u8]>,
+        name: &Name,
     ) -> Result<Option<PasswordPolicy>, store::Error> {
         if let Some(named) = named {
             let name = std::str::from_utf8(named).ok();
             let name = name.and_then(|it| schema.resolve_name(it).ok());
-            return name.map_or(Ok(None), |it| policy_at(snapshot, schema, &it));
+            return name.map_or(Ok(None), |it| self.policy_at(snapshot, schema, &it));
         }
-        match &self.default {
-            Some(name) => policy_at(snapshot, schema, name),
+        let subtree = self.subtrees.iter().find(|it| name.is_within(&it.base));
+        match subtree.map(|it| &it.policy).or(self.default.as_ref()) {
+            Some(policy) => self.policy_at(snapshot, schema, policy),
             None => Ok(None),
         }
+    }
+
+    fn policy_at(
+        &self,
+        snapshot: &Snapshot<'_>,
+        schema: &Schema,
+        name: &Name,
+    ) -> Result<Option<PasswordPolicy>, store::Error> {
+        let Lookup::Found(id) = snapshot.find(name)? else {
+            return Ok(None);
+        };
+        let Some(view) = snapshot.entry(id)? else {
+            return Ok(None);
+        };
+        let mut policy = PasswordPolicy::default();
+        let (mut is_policy, mut is_ours) = (false, false);
+        for stored in view.attributes() {
+            let Some(known) = schema.known(stored.number) else {
+                continue;
+            };
+            let name = schema.type_of(known.type_id).name();
+            for value in stored.values() {
+                let text = String::from_utf8_lossy(value);
+                match name {
+                    "objectClass" => is_policy |= self.is_policy_class(value),
+                    "pwdAttribute" => {
+                        is_ours |= PASSWORD_NAMES
+                            .iter()
+                            .any(|it| it.eq_ignore_ascii_case(&text));
+                    }
+                    setting => policy.set(setting, &text),
+                }
+            }
+        }
+        Ok((is_policy && is_ours).then_some(policy))
+    }
+
+    fn is_policy_class(&self, class: &[u8]) -> bool {
+        class.eq_ignore_ascii_case(POLICY_CLASS)
+            || self.takes_subclass && class.eq_ignore_ascii_case(HASHING_POLICY_CLASS)
     }
 }
 
@@ -208,38 +283,17 @@ pub fn values_of_state(types: &AccountTypes, state: &AccountState) -> [Stated; 6
 /// An attribute of a state with its values.
 pub type Stated = (TypeId, Vec<Vec<u8>>);
 
-fn policy_at(
+/// The name of a stored entry. One that cannot be resolved is in no subtree.
+fn name_of(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
-    name: &Name,
-) -> Result<Option<PasswordPolicy>, store::Error> {
-    let Lookup::Found(id) = snapshot.find(name)? else {
-        return Ok(None);
-    };
-    let Some(view) = snapshot.entry(id)? else {
-        return Ok(None);
-    };
-    let mut policy = PasswordPolicy::default();
-    let (mut is_policy, mut is_ours) = (false, false);
-    for stored in view.attributes() {
-        let Some(known) = schema.known(stored.number) else {
-            continue;
-        };
-        let name = schema.type_of(known.type_id).name();
-        for value in stored.values() {
-            let text = String::from_utf8_lossy(value);
-            match name {
-                "objectClass" => is_policy |= value.eq_ignore_ascii_case(POLICY_CLASS),
-                "pwdAttribute" => {
-                    is_ours |= PASSWORD_NAMES
-                        .iter()
-                        .any(|it| it.eq_ignore_ascii_case(&text));
-                }
-                setting => policy.set(setting, &text),
-            }
-        }
-    }
-    Ok((is_policy && is_ours).then_some(policy))
+    view: &EntryView<'_>,
+) -> Result<Name, store::Error> {
+    let mut spelled = Vec::new();
+    snapshot.write_name(view, &mut spelled)?;
+    let name = std::str::from_utf8(&spelled).ok();
+    let name = name.and_then(|it| schema.resolve_name(it).ok());
+    Ok(name.unwrap_or_else(Name::root))
 }
 
 /// The number of a type without options; `None` before its first use in this database.

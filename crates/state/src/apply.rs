@@ -9,6 +9,7 @@ use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::trail::Audited;
 use crate::write::Record;
+use policy::rehash::Rehashed;
 use protocol::ResultCode;
 use schema::Schema;
 use store::{Batch, EntryId};
@@ -27,6 +28,8 @@ pub struct Applied {
     pub left_work: bool,
     /// Accounts whose connections are to be judged again.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form, which ends no connection.
+    pub rehashed: Vec<Rehashed>,
     /// Whether the configuration changed: an entry at or below `cn=config`.
     pub configuration: bool,
     /// Number of entries of detached subtrees that were removed.
@@ -72,6 +75,7 @@ pub fn apply(
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
+    let rehashed = std::mem::take(&mut noticed.rehashed);
     let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
     let audited = noticed.audited.take();
     let configuration = noticed.configuration;
@@ -85,6 +89,7 @@ pub fn apply(
             ending,
             left_work,
             concerned,
+            rehashed,
             configuration,
             reclaimed,
             audited: None,
@@ -104,6 +109,7 @@ pub fn apply(
                 ending,
                 left_work,
                 concerned,
+                rehashed,
                 configuration,
                 reclaimed,
                 audited,
@@ -127,6 +133,7 @@ fn taken_back(record: &Record<'_>, refusal: Refusal) -> Applied {
         ending: Vec::new(),
         left_work: false,
         concerned: Concerned::default(),
+        rehashed: Vec::new(),
         configuration: false,
         reclaimed: 0,
         audited: None,

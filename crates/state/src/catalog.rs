@@ -83,6 +83,8 @@ pub struct Catalog {
     pub administrator: Option<Administrator>,
     /// The name of the configuration, `cn=config`.
     pub config: Name,
+    /// The name of the container of access rules, `cn=access,cn=config`.
+    pub rule_container: Name,
     /// The resolved name of the subschema subentry (RFC 4512 §4.2).
     pub subschema: Name,
     /// The name of the monitor, `cn=monitor`.

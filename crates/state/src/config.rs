@@ -12,14 +12,14 @@
 //! | `cn=…,cn=identities,cn=config` | one rule each that maps identities to entries |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
-mod access;
 mod identities;
 mod settings;
 
 pub use identities::IDENTITIES_NAME;
 pub use settings::resolve_rules;
 
-use crate::account::Policing;
+use crate::access_rules;
+use crate::account::{PolicedSubtree, Policing};
 use crate::bounds::Bounds;
 use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
@@ -47,8 +47,6 @@ use store::{
 pub const INDEXES_NAME: &str = "cn=indexes,cn=config";
 /// The container of schema definitions.
 pub const SCHEMA_NAME: &str = "cn=schema,cn=config";
-/// The container of access rules.
-pub const ACCESS_NAME: &str = "cn=access,cn=config";
 /// The entry that holds the settings that the nodes of a cluster share.
 pub const SETTINGS_NAME: &str = "cn=settings,cn=config";
 /// The entry that holds the administrator's name and password.
@@ -96,6 +94,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     }
     let identities = children(snapshot, &well_known(&schema, IDENTITIES_NAME))?;
     let shared = settings::load(snapshot, &schema)?;
+    let placed_rules = access_rules::read(snapshot, &schema)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
@@ -109,7 +108,8 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         superior_referrals: superior_referrals(texts("pandoSuperiorReferral")?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access_rules: access::load(snapshot, &schema, access.secrets())?,
+        access_rules: access_rules::compile(&schema, access.secrets(), placed_rules, level)?,
+        rule_container: access_rules::container(&schema),
         access,
         requirements: requirements(
             &texts("pandoRequire")?,
@@ -124,7 +124,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         has_referrals: snapshot.meta(META_REFERRALS)?.is_some(),
         has_subentries,
         rules: load_rules(snapshot, &schema, &known)?,
-        policing: load_policing(snapshot, &schema, &config)?,
+        policing: load_policing(snapshot, &schema, &config, level)?,
         first_writer_wins: load_names(snapshot, &schema, &config, "pandoFirstWriterWins")?,
         indexes,
         indexing: states.iter().any(IndexState::has_work),
@@ -336,6 +336,7 @@ fn load_policing(
     snapshot: &Snapshot<'_>,
     schema: &Schema,
     config: &Name,
+    level: u32,
 ) -> Result<Policing, Failure> {
     let spelled = config_texts(snapshot, schema, config, "pandoPasswordPolicy")?;
     let default = match spelled.first() {
@@ -344,9 +345,44 @@ fn load_policing(
             Failure::Configuration(format!("pandoPasswordPolicy \"{spelled}\": {error}"))
         })?),
     };
-    Policing::of(schema, default).ok_or_else(|| {
+    let mut policing = Policing::of(schema, default).ok_or_else(|| {
         Failure::Configuration("the schema lacks the attributes of password policies".to_owned())
-    })
+    })?;
+    if level >= level::POLICES_SUBTREES {
+        policing = policing.with_subtrees(load_policed_subtrees(snapshot, schema)?);
+        policing.takes_subclass = true;
+    }
+    Ok(policing)
+}
+
+/// The entries of the class `pandoPolicedSubtree` below `cn=rules,cn=config`.
+fn load_policed_subtrees(
+    snapshot: &Snapshot<'_>,
+    schema: &Schema,
+) -> Result<Vec<PolicedSubtree>, Failure> {
+    let mut subtrees = Vec::new();
+    for (_, view) in children(snapshot, &well_known(schema, RULES_NAME))? {
+        let classes = texts_of(schema, &view, "objectClass");
+        let policed = |it: &String| it.eq_ignore_ascii_case("pandoPolicedSubtree");
+        if !classes.iter().any(policed) {
+            continue;
+        }
+        let resolve = |text: &String| {
+            schema.resolve_name(text).map_err(|error| {
+                let rdn = view.rdn();
+                Failure::Configuration(format!("{rdn},{RULES_NAME}: \"{text}\": {error}"))
+            })
+        };
+        for policy in texts_of(schema, &view, "pandoPasswordPolicy") {
+            for base in texts_of(schema, &view, "pandoBase") {
+                subtrees.push(PolicedSubtree {
+                    base: resolve(&base)?,
+                    policy: resolve(&policy)?,
+                });
+            }
+        }
+    }
+    Ok(subtrees)
 }
 
 /// Names in a setting: `pandoProxy`, the entries that may act as others (RFC 4370), and

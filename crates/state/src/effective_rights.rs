@@ -191,7 +191,7 @@ impl Telling<'_> {
     }
 
     fn words(&self, right: Right, attribute: Option<TypeId>) -> String {
-        let Decision { allowed, rule } = self.decide(right, attribute);
+        let Decision { allowed, rule, .. } = self.decide(right, attribute);
         match allowed {
             true => format!("allowed by rule \"{rule}\""),
             false => format!("denied by rule \"{rule}\""),

@@ -34,6 +34,7 @@ use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
 use crate::trail::{Audited, Trail};
 use crate::write::{Change, Record, Unit, Write};
+use policy::rehash::Rehashed;
 use protocol::{OwnedControl, ResultCode};
 use schema::{AttributeNumber, Description, DictionaryRow, Schema, Violation};
 use std::collections::BTreeSet;
@@ -44,6 +45,7 @@ pub use groups::META_TOURS;
 pub use holder::other_match;
 pub use numbers::{GivenNumber, counter_key, exhausted};
 pub use options::name_afterwards;
+pub use overtaken::is_overtaken;
 pub use unique::held;
 pub use unit::{Broken, Done, Outcome};
 
@@ -102,6 +104,8 @@ pub struct Noticed {
     pub configuration: bool,
     /// Accounts that were deleted or renamed, or whose password, lock or policy changed.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form.
+    pub rehashed: Vec<Rehashed>,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
     pub ending: Vec<(u64, EntryId)>,
     /// Whether work was left to later writes: a subtree or links to remove, or groups to change.
@@ -134,6 +138,7 @@ impl<'x, 'b> Execution<'x, 'b> {
                 subentries: false,
                 configuration: false,
                 concerned: Concerned::default(),
+                rehashed: Vec::new(),
                 ending: Vec::new(),
                 left_work: false,
                 reclaimed: 0,
@@ -149,7 +154,7 @@ impl<'x, 'b> Execution<'x, 'b> {
     /// Has the store read ahead for the next units, where there are several.
     pub fn announce(&self, units: &[Unit<'_>]) {
         if units.len() > 1 {
-            let first = units.iter().filter_map(|unit| unit.first());
+            let first = units.iter().filter_map(|writes| writes.first());
             self.batch.announce(first.map(Write::name));
         }
     }

@@ -1,8 +1,9 @@
 //! Permission to change one entry: every write carries one, so no write is made without a decision.
 //!
-//! Invariant: [`Grant::decide`], which asks the access rules, is a client's only way to a grant,
-//! and a grant applies to one entry. The other two constructors are for the server's own writes,
-//! and for writes read from the log, which were decided before.
+//! Invariant: [`Grant::decide`] and [`Grant::of_claims`], which ask the access rules, are a
+//! client's only ways to a grant, but for entries of access rules: `delegation` decides about
+//! these. A grant applies to one entry. The other constructors are for the server's own writes, and
+//! for writes read from the log, which were decided before.
 
 use crate::stop::Stop;
 use crate::view::{Claim, View};
@@ -10,6 +11,7 @@ use audit::Author;
 use policy::Right;
 use policy::access::objects::Object;
 use policy::access::right::Right as RuleRight;
+use policy::access::rules::Rule;
 use schema::{Name, TypeId};
 
 /// Permission to change an entry.
@@ -67,6 +69,12 @@ impl Grant {
         let rule = || view.decide_claims(&name, claims).rule;
         let author = view.author(rule);
         Ok(Grant::of(view, name, author))
+    }
+
+    /// Returns the permission to write an access rule, which `delegation` has decided.
+    pub(crate) fn of_handed_over(view: &View<'_>, name: Name, rule: &Rule) -> Grant {
+        let author = view.author(|| view.handed_over_by(rule));
+        Grant::of(view, name, author)
     }
 
     /// Returns the permission for a write of the server itself, in the name `by`.

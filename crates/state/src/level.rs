@@ -5,11 +5,12 @@
 //! - 1: that of the first release.
 //! - 2: in a cluster, the database keeps a sum of the texts that are members, so that nodes which
 //!   compare their states compare these too.
-//! - 3: changes can be audited: records say how their authors came in, and the database keeps the
-//!   end of a chain of lines about what they changed.
 //! - 3: the state of accounts is hidden from others by the built-in access rules, `cn=config` may
 //!   set conditions on every request (`pandoRequire`), and rules below `cn=identities,cn=config`
-//!   map identities of other systems to entries.
+//!   map identities of other systems to entries; a write can store a password in another form,
+//!   without the effects of a new password, and subtrees have password policies; access rules can
+//!   be `within` an area; changes can be audited: records say how their authors came in, and the
+//!   database keeps the end of a chain of lines about what they changed.
 //!
 //! A new behaviour of execution, a change of the built-in schema, of the tables of Unicode or of a
 //! constant that execution uses takes a new level: the code asks for the level in force, and a
@@ -29,6 +30,12 @@ const SUMS_TEXTS: u32 = 2;
 pub const AUDITS: u32 = 3;
 /// Level from which on the built-in access rules hide the state of accounts.
 pub const GUARDS_ACCOUNTS: u32 = 3;
+/// Level from which on passwords are hashed anew after binds.
+pub const REHASHES: u32 = 3;
+/// Level from which on subtrees have password policies.
+pub(crate) const POLICES_SUBTREES: u32 = 3;
+/// Level from which on access rules can be `within` an area.
+pub const DELEGATES: u32 = 3;
 /// Attribute types of the built-in schema that begin a level, by name. Below it there may be
 /// programs in a cluster that do not know them.
 const LATER_TYPES: [(&str, u32); 1] = [("pandoRequire", 3)];

@@ -6,6 +6,8 @@
 //! - operations read entries through a [`view::View`], which returns them narrowed to one subject;
 //!   its snapshot is private.
 
+pub mod access_question;
+pub mod access_rules;
 pub mod account;
 pub mod advice;
 pub mod apply;
@@ -16,11 +18,13 @@ pub mod claims;
 pub mod class_check;
 pub mod concerned;
 pub mod config;
+pub mod delegation;
 pub mod dereference;
 pub mod effective_rights;
 pub mod entry_end;
 pub mod equality;
 pub mod execute;
+pub mod former;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod grant;
@@ -36,6 +40,7 @@ pub mod matched_values;
 pub mod meta;
 pub mod origin;
 pub mod passwords;
+pub mod permit;
 pub mod progress;
 pub mod projection;
 pub mod read_entry;

@@ -3,6 +3,7 @@
 use crate::stop::Stop;
 use protocol::ResultCode;
 use schema::{ResolvedRdn, TypeId};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Maximum number of values of `userPassword` in one entry, values with options included, and of
 /// new values in one request. A bind may verify each value.
@@ -19,6 +20,20 @@ pub fn refuse_in_name(rdn: &ResolvedRdn, password_type: TypeId) -> Result<(), St
             "userPassword: expected another attribute in a name, which everybody may read",
         ),
     }
+}
+
+/// Returns a number by which a stored password is told from others. It means something within one
+/// process only.
+pub fn digest_of(stored: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    stored.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns a number by which the stored passwords of an entry, in any order, are told from others;
+/// from the digests of all of them.
+pub fn sum_of(digests: &[u64]) -> u64 {
+    digests.iter().copied().fold(0, u64::wrapping_add)
 }
 
 /// Refuses more than [`VALUES_MAX`] values.

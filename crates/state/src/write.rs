@@ -5,7 +5,7 @@
 //! position and time.
 
 use crate::grant::Grant;
-use policy::Attempt;
+use policy::{Attempt, Hashing};
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema, TypeId};
 
@@ -51,12 +51,19 @@ pub struct WriteOptions {
     /// one does not make the others new. False in records of earlier builds, which are executed as
     /// they were.
     pub counts_passwords: bool,
-    /// Position of the state in which the client's node took the write, if the first of two
-    /// competing writes wins at this name; `None` if both are executed.
+    /// Whether the change gives a stored password another form, and has none of the effects of a
+    /// new password.
+    pub rehashes: bool,
+    /// Position of the state in which the client's node took the write, if the write is executed
+    /// only while the entry is as it was then: the first of two competing writes wins at this name,
+    /// or access was decided by what the entry has. `None` if it is executed in any case.
     pub seen: Option<u64>,
     /// Former passwords, with which a new one is compared before it is hashed. Not logged, because
     /// execution does not need them.
     pub former: Option<Box<Former>>,
+    /// Scheme and cost of new passwords; `None` for the setting. Not logged, because passwords are
+    /// hashed before.
+    pub hashing: Option<Hashing>,
 }
 
 /// The present and former passwords of an account.

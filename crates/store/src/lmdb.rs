@@ -13,7 +13,7 @@
 //! - **Pages.** Lookups of read transactions go to the pages directly (`pages.rs`), from roots that
 //!   LMDB told for the snapshot held. Such a page is neither changed nor used again before the
 //!   snapshot is given up, by LMDB's own rule for readers. A write transaction looks up what it has
-//!   not changed in a read transaction of its own (`transaction/before.rs`).
+//!   not changed in a read transaction of its own.
 //! - **The file.** The map is read-only (never `MDB_WRITEMAP`), so a stray pointer faults instead
 //!   of damaging data. Nobody else may truncate the file while it is open.
 

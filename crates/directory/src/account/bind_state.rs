@@ -1,6 +1,7 @@
 //! State of the server and the connection that a bind needs.
 
 use crate::call::Call;
+use crate::feed::Feed;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
 use policy::{Guesses, PasswordSettings, Trial, VerifiedCache};
@@ -19,6 +20,7 @@ pub(crate) struct BindState<'d> {
     /// Limits on wrong passwords.
     pub guesses: &'d Guesses,
     pub replica: &'d Replica<Ticket>,
+    pub feed: &'d Feed,
     /// Treatment of passwords.
     pub passwords: PasswordSettings,
     pub cookie_key: &'d CookieKey,
@@ -34,6 +36,7 @@ impl<'d> BindState<'d> {
             wrong: &call.shared.wrong,
             guesses: &call.shared.guesses,
             replica: &call.shared.replica,
+            feed: &call.shared.feed,
             passwords: call.catalog.passwords,
             cookie_key: call.cookie_key,
             now_us: call.lent.clock.now_us(),

@@ -8,13 +8,15 @@
 
 use crate::account::passwords::stored_passwords;
 use crate::context::{Context, Place};
+use crate::feed::Feed;
 use policy::seats::{Doubts, Seat, Seats};
 use policy::{Lock, Subject};
 use protocol::MessageId;
+use smallvec::SmallVec;
 use state::account::Account;
+use state::passwords::{digest_of, sum_of};
 use state::stop::Stop;
 use std::cell::Cell;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use store::EntryId;
 
@@ -132,7 +134,12 @@ impl Bound {
 
     /// Whether the account is unchanged. The context's snapshot must be taken after `version` was
     /// read.
-    pub fn holds(&mut self, context: &Context<'_>, version: u64) -> Result<bool, Stop> {
+    pub fn holds(
+        &mut self,
+        context: &Context<'_>,
+        feed: &Feed,
+        version: u64,
+    ) -> Result<bool, Stop> {
         // This connection is changing the password: the account is checked when the change is done.
         if !self.own.is_empty() {
             return Ok(true);
@@ -155,10 +162,13 @@ impl Bound {
             }
         }
         self.note_end(context, account.as_ref());
-        if let Some(passwords) = self.passwords
-            && passwords_of(context, self.entry)? != passwords
-        {
-            return Ok(false);
+        if let Some(passwords) = self.passwords {
+            let now = passwords_of(context, self.entry)?;
+            // The same password may have been stored in another form.
+            if now != passwords && !feed.renewals().leads(self.entry.0, passwords, now) {
+                return Ok(false);
+            }
+            self.passwords = Some(now);
         }
         self.judged.set(version.max(context.version()));
         Ok(true)
@@ -215,7 +225,5 @@ fn passwords_of(context: &Context<'_>, entry: EntryId) -> Result<u64, Stop> {
 }
 
 fn hash_of<'v>(stored: impl Iterator<Item = &'v [u8]>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    stored.for_each(|it| it.hash(&mut hasher));
-    hasher.finish()
+    sum_of(&stored.map(digest_of).collect::<SmallVec<[u64; 2]>>())
 }

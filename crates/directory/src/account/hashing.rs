@@ -9,7 +9,6 @@
 mod tests;
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
-use crate::account::former;
 use crate::completion::{Completion, Finished, Mailbox};
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
@@ -17,6 +16,7 @@ use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use policy::turns::{Lane, Queue};
 use protocol::{MessageId, ResultCode, ResultKind};
+use state::former;
 use state::stop::{Refusal, Stop};
 use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -475,14 +475,18 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Opti
             return applied.err().map(Ended::Refused);
         }
     }
-    let writes = writes.all_mut().iter_mut();
-    let values = writes.flat_map(|it| passwords(&mut it.change, settings.password_type));
-    for value in values.skip(*done) {
+    let values = writes.all_mut().iter_mut().flat_map(|it| {
+        let asked = it.options.as_ref().and_then(|it| it.hashing);
+        let hashing = asked.unwrap_or_else(|| tools.scheme.into());
+        let values = passwords(&mut it.change, settings.password_type);
+        values.map(move |value| (hashing, value))
+    });
+    for (hashing, value) in values.skip(*done) {
         *done += 1;
         if password::is_hashed(value) {
             continue;
         }
-        return match password::hash(tools.scheme, value) {
+        return match password::hash(hashing, value) {
             Ok(hashed) => {
                 *value = hashed.into_bytes();
                 None

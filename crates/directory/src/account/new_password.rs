@@ -3,17 +3,17 @@
 //!
 //! Policies apply to the owners of passwords; the administrator may set any password.
 
-use crate::account::former::{apply, is_fast, refuse, without_old};
 use crate::account::{passwords, policed};
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::peer::Peer;
-use policy::PasswordPolicy;
 use policy::password::{self};
+use policy::{Hashing, PasswordPolicy};
 use protocol::control::PasswordPolicyError;
 use protocol::{ChangeOperation, ResultCode};
 use schema::Name;
 use state::account::Account;
+use state::former::{apply, is_fast, refuse, without_old};
 use state::stop::Stop;
 use state::write::{Change, Former, Given, Write};
 use store::EntryId;
@@ -32,7 +32,12 @@ pub(crate) fn check(
     let administrator = context.subject.is_administrator();
     let password_type = catalog.known.user_password.type_id;
     passwords::check(peer, administrator, write, password_type)?;
-    if administrator || catalog.policing.is_idle(&catalog.schema) {
+    if catalog.policing.is_idle(&catalog.schema) || write.name().is_within(&catalog.config) {
+        return Ok(());
+    }
+    if let Change::Add(addition) = &write.change {
+        let policy = context.policy_of_new(write.name(), addition)?;
+        ask(write, policy.and_then(|it| it.hashing));
         return Ok(());
     }
     let given = Passwords::of(context, &write.change);
@@ -42,6 +47,10 @@ pub(crate) fn check(
     let Some((id, account)) = account(call, context, write.name())? else {
         return Ok(());
     };
+    if administrator {
+        ask(write, account.policy.hashing);
+        return Ok(());
+    }
     let stored = crate::account::passwords::stored_passwords(context, id)?;
     let stored: Vec<Vec<u8>> = stored.into_iter().map(<[u8]>::to_vec).collect();
     refuse_change(
@@ -57,18 +66,27 @@ pub(crate) fn check(
         0 => Vec::new(),
         _ => context.former_passwords(id)?,
     };
+    let hashing = account.policy.hashing;
     let former = Former {
         stored,
         history,
         keeps_history: account.policy.in_history > 0,
         wants_old: account.policy.safe_modify && !proved,
     };
+    ask(write, hashing);
     // Fast hashes are compared here, slow ones on the hashing threads.
     if is_fast(&former) {
         return apply(&former, &mut write.change, password_type);
     }
     write.options.get_or_insert_default().former = Some(Box::new(former));
     Ok(())
+}
+
+/// Has passwords of a write hashed as a policy asks.
+fn ask(write: &mut Write, hashing: Option<Hashing>) {
+    if hashing.is_some() {
+        write.options.get_or_insert_default().hashing = hashing;
+    }
 }
 
 fn account(

@@ -2,8 +2,8 @@
 
 use crate::control::{decoded, once, without_value};
 use protocol::control::{
-    DereferenceRequest, EffectiveRightsRequest, MatchedValues, MatchingEntryCountRequest,
-    SortRequest, Subentries, VirtualListViewRequest,
+    AccessQuestion, DereferenceRequest, EffectiveRightsRequest, MatchedValues,
+    MatchingEntryCountRequest, SortRequest, Subentries, VirtualListViewRequest,
 };
 use protocol::{Control, ResultCode, oid};
 use state::stop::Stop;
@@ -11,6 +11,8 @@ use state::stop::Stop;
 /// The decoded search controls of one request.
 #[derive(Debug, Default)]
 pub(crate) struct SearchControls<'a> {
+    /// Access explanation (Pando's own).
+    pub access: Option<AccessQuestion<'a>>,
     /// Account usability (Sun Directory Server): each entry is returned with the state of its
     /// account.
     pub account_usability: bool,
@@ -45,7 +47,8 @@ impl<'a> SearchControls<'a> {
     pub fn knows(oid: &str) -> bool {
         matches!(
             oid,
-            oid::ACCOUNT_USABILITY
+            oid::ACCESS_EXPLANATION
+                | oid::ACCOUNT_USABILITY
                 | oid::DEREFERENCE
                 | oid::EXPLAIN
                 | oid::GET_EFFECTIVE_RIGHTS
@@ -62,7 +65,8 @@ impl<'a> SearchControls<'a> {
 
     /// Whether none of these controls is set, so that the search returns plain entries.
     pub fn leaves_content(&self) -> bool {
-        !self.account_usability
+        self.access.is_none()
+            && !self.account_usability
             && self.count.is_none()
             && self.rights.is_none()
             && !self.explains
@@ -78,6 +82,11 @@ impl<'a> SearchControls<'a> {
     /// Decodes a control that `knows` accepts.
     pub fn take(&mut self, control: &Control<'a>) -> Result<(), Stop> {
         match control.oid {
+            oid::ACCESS_EXPLANATION => {
+                let (decode, what) = (AccessQuestion::decode, "access explanation");
+                let value = decoded(control, what, decode)?;
+                once(&mut self.access, Some(value), what)?;
+            }
             oid::ACCOUNT_USABILITY => {
                 without_value(control, "account usability")?;
                 self.account_usability = true;

@@ -3,13 +3,10 @@
 use crate::context::Context;
 use crate::control::Controls;
 use crate::operation::{dynamic, placed};
-use policy::Right;
-use policy::access::right::Right as RuleRight;
 use protocol::name::{dn_form, leaf_form};
 use protocol::{AddRequest, ResultCode};
 use replica::Clock;
-use state::claims;
-use state::grant::Grant;
+use state::permit;
 use state::stop::Stop;
 use state::values;
 use state::write::{Addition, Change, Given, Write};
@@ -37,8 +34,7 @@ pub(crate) fn resolve(
     } else {
         leaf_form(request.entry)
     };
-    claims::require_below(context, RuleRight::Add, name.parent())?;
-    let grant = Grant::decide(context, Right::Add, name, None)?;
+    let early = permit::early(context, name)?;
     let rdn = match schema.resolve_rdn(&leaf_form(request.entry)) {
         Ok(rdn) => rdn,
         Err(error) => return Stop::refuse(ResultCode::INVALID_DN_SYNTAX, error.to_string()),
@@ -65,7 +61,7 @@ pub(crate) fn resolve(
         refuse_repeated(&attributes, &given, attribute.description)?;
         attributes.push(given);
     }
-    claims::require_values(context, grant.name(), &attributes)?;
+    let grant = permit::of_addition(context, early, &rdn, &attributes)?;
     let types = attributes.iter().map(|it| it.description.type_id);
     placed::refuse_misplaced(catalog, grant.name(), types)?;
     dynamic::complete(context, &mut attributes, time_to_live, clock)?;

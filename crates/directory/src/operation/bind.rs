@@ -7,6 +7,7 @@ use crate::account::exchange::Exchange;
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords::{passwords_of, stored_passwords};
 use crate::account::policed::{AccountName, Case};
+use crate::account::rehash::{self, Proved};
 use crate::account::subject_limits;
 use crate::account::verdict::{Asked, Verdict};
 use crate::call::Call;
@@ -51,7 +52,7 @@ pub(crate) fn begin(
     begun: Option<Box<Exchange>>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     let asked = Asked {
         identity: controls.authorization_identity,
         policy: controls.password_policy,
@@ -230,7 +231,7 @@ pub(super) fn with_password(
     };
     candidate.subject.authentication = given.proof;
     if let Some(case) = Case::of(context, bind_state, candidate.entry)? {
-        return Ok(policed(case, candidate, given, trial));
+        return Ok(policed(context, case, candidate, given, trial));
     }
     let Candidate {
         entry,
@@ -239,8 +240,10 @@ pub(super) fn with_password(
     } = candidate;
     Ok(
         match try_values(bind_state, entry, &stored, given.password) {
-            Tried::Right => {
+            Tried::Right(value) => {
                 bind_state.was_right(&trial);
+                let proved = Proved::of(entry, value, given.password);
+                rehash::offer(context, bind_state, &subject, &proved, None);
                 let bound = Bound::by_password(context, entry, &stored);
                 Outcome::Accepted(Box::new(subject), Some(bound))
             }
@@ -256,6 +259,7 @@ pub(super) fn with_password(
 /// Continues [`simple`] for an account that has a password policy.
 #[cold]
 fn policed(
+    context: &Context<'_>,
     mut case: Case<'_>,
     candidate: Candidate<'_>,
     given: &Given<'_>,
@@ -284,10 +288,13 @@ fn policed(
         )
     };
     match tried {
-        Tried::Right => {
+        Tried::Right(value) => {
             let verdict = judge(subject, true);
-            if verdict.subject.is_some() {
+            if let Some(subject) = &verdict.subject {
                 bind_state.was_right(&trial);
+                let proved = Proved::of(entry, value, given.password);
+                let policy = Some(&case.account.policy);
+                rehash::offer(context, bind_state, subject, &proved, policy);
             }
             Outcome::Judged(Box::new(verdict))
         }
@@ -349,8 +356,9 @@ impl BindState<'_> {
 }
 
 /// Result of trying a password.
-pub(crate) enum Tried {
-    Right,
+pub(crate) enum Tried<'v> {
+    /// The password matches this stored value.
+    Right(&'v [u8]),
     Wrong,
     /// The account has no password.
     Nothing,
@@ -360,12 +368,12 @@ pub(crate) enum Tried {
 
 /// Tries a password on the stored values that are fast to verify.
 #[inline]
-pub(super) fn try_values(
+pub(super) fn try_values<'v>(
     bind_state: &BindState<'_>,
     entry: EntryId,
-    stored: &[&[u8]],
+    stored: &[&'v [u8]],
     given: &[u8],
-) -> Tried {
+) -> Tried<'v> {
     let verified = bind_state.verified;
     if given.len() > password::PASSWORD_OCTETS_MAX && !stored.is_empty() {
         return Tried::Wrong;
@@ -376,12 +384,16 @@ pub(super) fn try_values(
         false => Tried::Wrong,
     };
     let mut slow = Vec::new();
-    for value in stored {
+    let allow_des = bind_state.passwords.allow_des;
+    for value in stored
+        .iter()
+        .filter(|it| allow_des || !password::is_des(it))
+    {
         match password::cost(value) {
-            Cost::Fast if password::verify(value, given) => return Tried::Right,
+            Cost::Fast if password::verify(value, given) => return Tried::Right(value),
             Cost::Fast => {}
             Cost::Slow if verified.contains(verified.tag(entry.0, value, given), now_ms) => {
-                return Tried::Right;
+                return Tried::Right(value);
             }
             Cost::Slow => slow.push(value.to_vec()),
         }
@@ -415,24 +427,32 @@ fn slow_check(
 }
 
 /// Decides a bind after its slow check, by the present state: other binds may have failed in
-/// between.
+/// between. `stored` is the value that the password in the check's proof matched; `None` if the
+/// proof is no password.
 pub(crate) fn checked(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
     id: EntryId,
     check: BindCheck,
     matched: bool,
+    stored: Option<&[u8]>,
 ) -> Result<Verdict, Stop> {
     let (subject, asked) = (check.subject, check.asked);
-    let verdict = match Case::of(context, bind_state, id)? {
-        Some(mut case) => {
+    let mut case = Case::of(context, bind_state, id)?;
+    let verdict = match &mut case {
+        Some(case) => {
             case.tell_lock(&check.trial);
-            judged(&mut case, subject, check.guess, matched, asked.policy)
+            judged(case, subject, check.guess, matched, asked.policy)
         }
         None => Verdict::plain(matched.then_some(subject)),
     };
-    if verdict.subject.is_some() {
+    if let Some(subject) = &verdict.subject {
         bind_state.was_right(&check.trial);
+        if let Some(stored) = stored {
+            let proved = Proved::of(id, stored, &check.proof);
+            let policy = case.as_ref().map(|it| &it.account.policy);
+            rehash::offer(context, bind_state, subject, &proved, policy);
+        }
     } else if !matched {
         bind_state.was_wrong(&check.trial, &check.proof);
     }
@@ -443,16 +463,17 @@ pub(crate) fn checked(
 /// password may have changed since, and the entry may be deleted or renamed.
 pub(crate) fn still_keeps(
     context: &Context<'_>,
-    peer: &Peer,
+    bind_state: &BindState<'_>,
     id: EntryId,
     subject: &Subject,
-    stored: Option<Vec<u8>>,
+    stored: Option<&[u8]>,
 ) -> Result<bool, Stop> {
     let (Some(stored), Some(name)) = (stored, &subject.name) else {
         return Ok(false);
     };
-    let now = candidate(context, peer, name.clone())?;
-    Ok(now.is_some_and(|it| it.entry == id && it.stored.contains(&&stored[..])))
+    let now = candidate(context, bind_state.peer, name.clone())?;
+    Ok(now
+        .is_some_and(|it| it.entry == id && rehash::keeps(bind_state.feed, id, stored, &it.stored)))
 }
 
 /// The subject and entry of a bind if its password is right.

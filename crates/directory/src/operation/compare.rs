@@ -7,6 +7,7 @@ use crate::account::check::{CheckPurpose, Compared};
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords;
 use crate::account::policed::{AccountName, Case, Judgement};
+use crate::account::rehash;
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::control::{Controls, Envelope, position};
@@ -48,7 +49,7 @@ pub(crate) fn begin(
     envelope: &Envelope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     let search_call = &SearchCall {
         call,
         session,
@@ -332,7 +333,7 @@ fn compare_password(
     }
     let stored = stored(context, id, description)?;
     let matched = match bind::try_values(bind_state, id, &stored, given) {
-        Tried::Right => true,
+        Tried::Right(_) => true,
         Tried::Wrong => false,
         Tried::Nothing => {
             return no_such_attribute(request);
@@ -394,7 +395,7 @@ pub(crate) fn checked(
         Place::Missing { matched, .. } => return Err(context.no_such_object(matched)?.into()),
     }
     let stored = stored(context, id, &compared.description)?;
-    let matched = matched.is_some_and(|it| stored.contains(&&it[..]));
+    let matched = matched.is_some_and(|it| rehash::keeps(bind_state.feed, id, &it, &stored));
     let Some(guess) = compared.guess else {
         return Ok(plain(matched));
     };

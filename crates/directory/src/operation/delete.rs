@@ -2,11 +2,8 @@
 
 use crate::context::Context;
 use crate::control::Controls;
-use policy::Right;
-use policy::access::right::Right as RuleRight;
 use protocol::{DeleteRequest, ResultCode};
-use state::claims;
-use state::grant::Grant;
+use state::permit;
 use state::stop::Stop;
 use state::write::{Change, Write};
 
@@ -25,10 +22,9 @@ pub(crate) fn resolve(
     }
     super::refuse_unheld(context.catalog, &name, request.entry)?;
     controls.require_rights(context, &name)?;
-    claims::require_below(context, RuleRight::Delete, name.parent())?;
     let options = controls.write_options(context, &name)?;
     Ok(Write {
-        grant: Grant::decide(context, Right::Delete, name, None)?,
+        grant: permit::of_deletion(context, name)?,
         spelled: request.entry.to_owned(),
         manage_dsa_it: controls.manage_dsa_it,
         options,

@@ -3,13 +3,10 @@
 use crate::context::Context;
 use crate::control::Controls;
 use crate::operation::placed;
-use policy::Right;
 use protocol::{ChangeOperation, ModifyRequest, ResultCode};
-use state::claims;
-use state::grant::Grant;
+use state::permit;
 use state::stop::Stop;
 use state::values;
-use state::view::Claim;
 use state::write::{Change, Given, Modification, Write};
 
 /// Resolves a modify request; access is decided here, the values' presence in execution.
@@ -51,8 +48,7 @@ pub(crate) fn resolve(
             given,
         });
     }
-    let claims: Vec<Claim<'_>> = changes.iter().flat_map(claims::of_change).collect();
-    let grant = Grant::of_claims(context, Right::Write, name, &claims)?;
+    let grant = permit::of_changes(context, name, &changes)?;
     // Values stored before may be deleted even where they could not be added.
     let put = changes
         .iter()

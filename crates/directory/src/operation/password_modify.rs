@@ -2,10 +2,11 @@
 
 use crate::account::check::{CheckPurpose, PasswordChange};
 use crate::account::hashing::{PasswordJob, Work};
-use crate::account::{new_password, passwords};
+use crate::account::{new_password, passwords, rehash};
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::control::{Controls, Envelope, proxy};
+use crate::feed::Feed;
 use crate::flow::Flow;
 use crate::operation::transaction;
 use crate::reply::Reply;
@@ -48,7 +49,7 @@ pub(crate) fn begin(
     envelope: &Envelope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     passwords::refuse_exposed(&session.peer)?;
     let Resolved {
         mut write,
@@ -167,7 +168,9 @@ fn check_old(
     old: &[u8],
 ) -> Result<Option<OldPassword>, Stop> {
     let mut slow = Vec::new();
-    for value in passwords::stored_passwords(context, entry)? {
+    let stored = passwords::stored_passwords(context, entry)?.into_iter();
+    let allow_des = context.catalog.passwords.allow_des;
+    for value in stored.filter(|it| allow_des || !password::is_des(it)) {
         match password::cost(value) {
             Cost::Fast if password::verify(value, old) => return Ok(None),
             Cost::Fast => {}
@@ -188,6 +191,7 @@ fn check_old(
 /// may be deleted or renamed meanwhile.
 pub(crate) fn still_keeps(
     context: &Context<'_>,
+    feed: &Feed,
     entry: EntryId,
     name: &Name,
     stored: Option<Vec<u8>>,
@@ -197,7 +201,8 @@ pub(crate) fn still_keeps(
     };
     match context.find(name)? {
         Place::Found(now) if now == entry => {
-            Ok(passwords::stored_passwords(context, entry)?.contains(&&stored[..]))
+            let kept = passwords::stored_passwords(context, entry)?;
+            Ok(rehash::keeps(feed, entry, &stored, &kept))
         }
         _ => Ok(false),
     }

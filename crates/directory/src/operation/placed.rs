@@ -3,8 +3,9 @@
 
 use protocol::ResultCode;
 use schema::{Name, TypeId};
+use state::access_rules::ACCESS_NAME;
 use state::catalog::Catalog;
-use state::config::{ACCESS_NAME, IDENTITIES_NAME, INDEXES_NAME, SCHEMA_NAME};
+use state::config::{IDENTITIES_NAME, INDEXES_NAME, SCHEMA_NAME};
 use state::rules::RULES_NAME;
 use state::stop::Stop;
 

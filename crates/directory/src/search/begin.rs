@@ -5,7 +5,7 @@ use crate::context::{Context, whole_bytes_max};
 use crate::control::proxy;
 use crate::control::{SearchControls, position};
 use crate::flow::Flow;
-use crate::operation::follow;
+use crate::operation::{follow, resolve_name};
 use crate::search::alias::WorkDone;
 use crate::search::area::{AreaKind, Source};
 use crate::search::areas::{Base, areas_or_virtual, derefs_searching};
@@ -28,14 +28,14 @@ use crate::search::virtual_search::VirtualSearch;
 use crate::search::{extras, page, unindexed, virtual_search};
 use crate::session::Session;
 use policy::Subject;
-use protocol::SearchRequest;
-use protocol::control::{MatchingEntryCountRequest, PagedResults};
+use protocol::control::{AccessQuestion, MatchingEntryCountRequest, PagedResults};
+use protocol::{LdapResult, ResultKind, SearchRequest, response};
 use schema::Filter;
 use state::effective_rights::EffectiveRights;
 use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
-use state::{assertion, done, heavy, links};
+use state::{access_question, assertion, done, heavy, links};
 use std::rc::Rc;
 
 /// Begins a search, which may stay and follow the directory, and runs its first slice.
@@ -49,6 +49,14 @@ pub(crate) fn begin(
     query: Query<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
+    if let Some(question) = query
+        .controls
+        .search
+        .as_deref()
+        .and_then(|it| it.access.as_ref())
+    {
+        return answer_question(context, query, question, out);
+    }
     let is_proxied = query.controls.proxied.is_some();
     let call = SearchCall::of(call, session, subject, is_proxied)?;
     context.divide_walks(true);
@@ -71,6 +79,22 @@ pub(crate) fn begin(
         }))),
         Progress::Yield => begin_later(context, &call, query, out),
     }
+}
+
+/// Answers a question about access to the search's base, in place of the search.
+#[cold]
+fn answer_question(
+    context: &Context<'_>,
+    query: Query<'_>,
+    question: &AccessQuestion<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Flow, Stop> {
+    let name = resolve_name(&context.catalog.schema, query.request.base)?;
+    let named = |identity: &str| proxy::named(context, identity);
+    let control = access_question::answer(context, &name, question, &named)?;
+    let (id, result) = (query.message.id, LdapResult::success());
+    response::write_result(out, id, ResultKind::SearchDone, &result, &[control]);
+    Ok(Flow::Done)
 }
 
 /// Begins a search in its entries and runs its first slice. `None` if the search is finished.

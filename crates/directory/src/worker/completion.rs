@@ -7,21 +7,25 @@ use crate::account::hashing::Work;
 use crate::account::policed;
 use crate::arrival::Arrival;
 use crate::completion::{Completion, Finished};
+use crate::dispatch;
 use crate::flow::Flow;
 use crate::monitor::Operation;
 use crate::operation::{bind, bulk_update, compare, password_modify, transaction};
-use crate::reply::{Reply, write_response};
+use crate::reply::{Again, Reply, write_response};
 use crate::request_writes::RequestWrites;
 use crate::session::Session;
 use crate::ticket::Pending;
 use crate::worker::Worker;
-use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
+use protocol::{DecodeLimits, LdapResult, Message, MessageId, ResultCode, ResultKind, response};
 use replica::failure;
-use state::execute::Outcome;
+use state::execute::{Outcome, is_overtaken};
 use state::stop::Stop;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use store::EntryId;
+
+/// How often a request is decided again at most.
+const TRIES_MAX: u8 = 8;
 
 impl Worker {
     /// Handles a completion: writes the response, or submits the next step (`Flow::Waiting`: the
@@ -88,6 +92,13 @@ impl Worker {
                 reply,
             } => {
                 session.waiting = session.waiting.saturating_sub(1);
+                if let Some(again) = &reply.again {
+                    session.hashing = false;
+                    if is_overtaken(&outcome.result) {
+                        return self.decide_again(session, kind, again, out);
+                    }
+                    self.release_held(session);
+                }
                 write_response(out, id, kind, &outcome, &reply);
                 Flow::Done
             }
@@ -120,7 +131,7 @@ impl Worker {
                 writes,
                 reply,
             } => {
-                session.hashing = false;
+                session.hashing = reply.again.is_some();
                 let request = Pending {
                     session: session.id,
                     id,
@@ -129,7 +140,9 @@ impl Worker {
                     mailbox: Arc::clone(&self.mailbox),
                 };
                 self.shared.replica.submit(writes.submission(request));
-                self.release_held(session);
+                if !session.hashing {
+                    self.release_held(session);
+                }
                 Flow::Waiting
             }
             Finished::NotHashed {
@@ -171,15 +184,10 @@ impl Worker {
                 let ended = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let bind_state = BindState::of(call, &session.peer);
-                    let subject = &check.subject;
-                    let matched = bind::still_keeps(
-                        &context,
-                        &session.peer,
-                        entry,
-                        subject,
-                        checked.matched,
-                    )?;
-                    let verdict = bind::checked(&context, &bind_state, entry, *check, matched)?;
+                    let (subject, stored) = (&check.subject, checked.matched.as_deref());
+                    let matched = bind::still_keeps(&context, &bind_state, entry, subject, stored)?;
+                    let verdict =
+                        bind::checked(&context, &bind_state, entry, *check, matched, stored)?;
                     bind::end(call, session, id, verdict, &asked, out)
                 });
                 if let Err(stop) = ended {
@@ -213,7 +221,10 @@ impl Worker {
                 let matched = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let name = change.write.name();
-                    password_modify::still_keeps(&context, entry, name, checked.matched)
+                    {
+                        let feed = &call.shared.feed;
+                        password_modify::still_keeps(&context, feed, entry, name, checked.matched)
+                    }
                 });
                 return self.old_password_checked(session, id, *change, matched, out);
             }
@@ -292,13 +303,57 @@ impl Worker {
         })
     }
 
-    /// Submits writes that waited for a hash, up to the next ones that need hashing.
+    /// Executes a request anew whose entry changed between its decision and its execution.
+    fn decide_again(
+        &mut self,
+        session: &mut Session,
+        kind: ResultKind,
+        again: &Again,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        if self.outlives_account(session) {
+            return self.end(out);
+        }
+        let limits = DecodeLimits {
+            message_bytes_max: again.message.len(),
+            ..DecodeLimits::DEFAULT
+        };
+        let message = Message::decode(&again.message, &limits).expect("it was decoded before");
+        let before = out.len();
+        let flow = match again.tries < TRIES_MAX {
+            true => {
+                session.tries = again.tries + 1;
+                self.with_call(|call| dispatch::dispatch(call, session, &message, out))
+            }
+            false => {
+                let text = "the entry changed each time that this was decided: send it again";
+                Stop::refuse(ResultCode::BUSY, text)
+            }
+        };
+        session.tries = 0;
+        let flow = flow.unwrap_or_else(|stop| {
+            out.truncate(before);
+            let result = failure::result_of(stop);
+            response::write_result(out, message.id, kind, &result, &[]);
+            Flow::Done
+        });
+        if !session.hashing {
+            self.release_held(session);
+        }
+        flow
+    }
+
+    /// Submits writes that waited for an earlier one, up to the next one that others wait for.
     fn release_held(&mut self, session: &mut Session) {
         while let Some(held) = session.held.get_mut().and_then(VecDeque::pop_front) {
             if !held.to_hash {
+                session.hashing = held.request.reply.again.is_some();
                 self.shared
                     .replica
                     .submit(held.writes.submission(held.request));
+                if session.hashing {
+                    return;
+                }
                 continue;
             }
             let Pending {

@@ -12,6 +12,7 @@ mod exposed;
 mod late;
 mod names;
 mod policies;
+mod rehash;
 mod times;
 
 use kit::{Client, success};

@@ -187,3 +187,73 @@ fn a_slow_bind_is_held_against_the_password_as_it_is_when_it_ends() {
     let late = ada.bind_late(ADA, "old", || success(&admin.delete_with(ADA, &[]).result));
     assert_eq!(late.code, ResultCode::INVALID_CREDENTIALS);
 }
+
+#[test]
+fn a_subtree_has_the_policy_that_is_named_for_it() {
+    let mut admin = Client::admin();
+    let tree = [
+        "ou=staff,dc=example,dc=com",
+        "ou=boss,ou=staff,dc=example,dc=com",
+    ];
+    for (at, name) in tree.iter().enumerate() {
+        let ou = [
+            ("objectClass", &["organizationalUnit"][..]),
+            ("ou", &["unit"]),
+        ];
+        success(&admin.add(name, &ou));
+        let policy = format!("cn=p{at},dc=example,dc=com");
+        let length = format!("{}", 10 + 5 * at);
+        let entry = [
+            ("objectClass", &["device", "pwdPolicy"][..]),
+            ("pwdAttribute", &["userPassword"]),
+            ("pwdCheckQuality", &["1"]),
+            ("pwdMinLength", &[length.as_str()]),
+        ];
+        success(&admin.add(&policy, &entry));
+        let subtree = [
+            ("objectClass", &["pandoPolicedSubtree"][..]),
+            ("pandoPasswordPolicy", &[policy.as_str()]),
+            ("pandoBase", &[*name]),
+        ];
+        success(&admin.add(&format!("cn=s{at},cn=rules,cn=config"), &subtree));
+    }
+    let least = |admin: &mut Client, name: &str| {
+        let person = [
+            ("objectClass", &["person"][..]),
+            ("sn", &["x"]),
+            ("userPassword", &["first"]),
+        ];
+        success(&admin.add(name, &person));
+        let mut user = admin.another();
+        success(&user.bind(name, "first"));
+        let to = |user: &mut Client, password: &str| {
+            let change = [(Replace, "userPassword", &[password][..])];
+            user.modify(name, &change).code == ResultCode::SUCCESS
+        };
+        // Refused ones first: a change that is made begins the age of the password.
+        (1..20)
+            .find(|length| to(&mut user, &"p".repeat(*length)))
+            .unwrap()
+    };
+    assert_eq!(least(&mut admin, "cn=out,dc=example,dc=com"), 1);
+    assert_eq!(least(&mut admin, &format!("cn=in,{}", tree[0])), 10);
+    assert_eq!(least(&mut admin, &format!("cn=in,{}", tree[1])), 15);
+    // The entry's own policy comes first, and a subtree ends to have one with its rule.
+    let inner = format!("cn=own,{}", tree[1]);
+    let person = [
+        ("objectClass", &["person"][..]),
+        ("sn", &["x"]),
+        ("userPassword", &["first"]),
+        ("pwdPolicySubentry", &["cn=p0,dc=example,dc=com"]),
+    ];
+    success(&admin.add(&inner, &person));
+    let mut user = admin.another();
+    success(&user.bind(&inner, "first"));
+    let to = [(Replace, "userPassword", &["pppppppppp"][..])];
+    success(&user.modify(&inner, &to));
+    for at in 0..2 {
+        let rule = format!("cn=s{at},cn=rules,cn=config");
+        success(&admin.delete_with(&rule, &[]).result);
+    }
+    assert_eq!(least(&mut admin, &format!("cn=late,{}", tree[1])), 1);
+}

@@ -1,7 +1,6 @@
 //! `pando access apply` and `undo`.
 
 use super::ground::{Ground, RuleFile};
-use super::lockout::locked_out_of;
 use super::replace::replace;
 use super::stored::Stored;
 use super::{connect, connect_to};
@@ -30,6 +29,9 @@ pub fn apply(it: &AccessApply) -> Result<(), Problem> {
     let stored = Stored::read(&mut channel)?;
     if !it.none {
         refuse_bad(it, &mut channel, &file)?;
+        if !it.force {
+            stored.refuse_loss(&file.text.rules)?;
+        }
     }
     let replaced = replace(&mut channel, &stored, &file.text.rules)
         .map_err(|problem| problem.about(&file.name))?;
@@ -43,6 +45,43 @@ pub fn undo(it: &AccessNode) -> Result<(), Problem> {
     let file = RuleFile::of_text("the former rules", stored.former()?)?;
     file.compile(&Ground::of(&mut channel)?)?;
     say(replace(&mut channel, &stored, &file.text.rules)?)
+}
+
+/// The rules of a new directory: `built-in` (none of its own), `default`, or those of a file.
+///
+/// # Errors
+/// The file's rules cannot be read, mean nothing under the standard schema, or open secrets.
+pub fn new_rules(named: &str) -> Result<Option<RuleFile>, Problem> {
+    let file = match named {
+        "built-in" => return Ok(None),
+        "default" => RuleFile::of_text("the default rules", sets::DEFAULT)?,
+        path => RuleFile::read(Path::new(path))?,
+    };
+    if file.text.rules.is_empty() {
+        return Err(Problem::failed(format_args!(
+            "{}: expected access rules, got none; --access built-in needs none",
+            file.name
+        )));
+    }
+    match opens_secrets(&file, &Ground::of_folder(None)?)? {
+        false => Ok(Some(file)),
+        true => Err(Problem::failed(
+            "nothing was made, as anonymous clients could use secrets by these rules",
+        )),
+    }
+}
+
+/// Makes rules the first ones of a new node, which is not served.
+pub fn begin_with(dir: &Path, file: Option<&RuleFile>) -> Result<(), Problem> {
+    let Some(file) = file else {
+        return Ok(());
+    };
+    let mut channel = Channel::open(dir)?;
+    let stored = Stored::read(&mut channel)?;
+    let replaced = replace(&mut channel, &stored, &file.text.rules);
+    replaced
+        .map(drop)
+        .map_err(|problem| problem.about(&file.name))
 }
 
 /// The folder of the node and the file of rules in the arguments.
@@ -65,26 +104,26 @@ fn places(it: &AccessApply) -> Result<(Option<&Path>, Option<&Path>), Problem> {
 }
 
 /// Refuses rules that mean nothing under the server's schema, and unless forced those that open
-/// secrets or lock out the client.
+/// secrets. The server refuses rules by which their author could write none any more.
 fn refuse_bad(it: &AccessApply, channel: &mut Channel, file: &RuleFile) -> Result<(), Problem> {
     let ground = Ground::of(channel)?;
-    let set = file.compile(&ground)?;
+    match opens_secrets(file, &ground)? && !it.force {
+        false => Ok(()),
+        true => Err(Problem::failed(
+            "nothing was applied, as anonymous clients could use secrets by these rules; \
+             --force applies them",
+        )),
+    }
+}
+
+/// Whether anonymous clients could use secrets by the rules of a file. Prints what is suspicious.
+///
+/// # Errors
+/// The rules mean nothing under the schema.
+fn opens_secrets(file: &RuleFile, ground: &Ground) -> Result<bool, Problem> {
+    let set = file.compile(ground)?;
     let findings = set.findings(&ground.secrets);
     file.note_findings(&findings);
     let opens = |it: &Finding| matches!(it, Finding::OpenSecrets { .. });
-    if findings.iter().any(opens) && !it.force {
-        return Err(Problem::failed(
-            "nothing was applied, as anonymous clients could use secrets by these rules; \
-             --force applies them",
-        ));
-    }
-    let lost = locked_out_of(channel, &it.remote, &ground, &set)?;
-    if !lost.is_empty() && !it.force {
-        return Err(Problem::failed(format_args!(
-            "nothing was applied, as it cannot be seen that these rules let you write rules about \
-             {}; --force applies them",
-            lost.join(", ")
-        )));
-    }
-    Ok(())
+    Ok(findings.iter().any(opens))
 }

@@ -89,16 +89,25 @@ impl RuleFile {
     pub fn compile(&self, ground: &Ground) -> Result<RuleSet, Problem> {
         let Ground { schema, secrets } = ground;
         let rules = &self.text.rules;
-        if let Ok(set) = RuleSet::compile(schema, secrets, rules) {
-            return Ok(set);
-        }
+        let of_set = match RuleSet::compile(schema, secrets, rules) {
+            Ok(set) => return Ok(set),
+            Err(error) => error,
+        };
+        let mut wrong = Vec::new();
         for (number, rule) in rules.iter().enumerate() {
             let alone = RuleSet::compile(schema, secrets, std::slice::from_ref(rule));
             if let Err(mut error) = alone {
                 error.rule = number;
-                let error = error.in_text(&self.text).in_file(&self.name);
-                note(format_args!("pando: {error}"));
+                wrong.push(error);
             }
+        }
+        if wrong.is_empty() {
+            // Each rule by itself is right, but not its place among the others.
+            wrong.push(of_set);
+        }
+        for error in wrong {
+            let error = error.in_text(&self.text).in_file(&self.name);
+            note(format_args!("pando: {error}"));
         }
         Err(Problem::Reported)
     }

@@ -107,7 +107,7 @@ fn updates(stored: &Stored, rules: &[Rule]) -> Result<(Vec<Update>, Replaced), P
             updates.push(Update::Modify(old.dn.clone(), changes));
         }
     }
-    if !updates.is_empty() {
+    if !updates.is_empty() && !stored.is_partial {
         // First of all: two replacements at once exchange the same former set, and one fails.
         updates.insert(0, keep_former(stored)?);
     }
@@ -220,6 +220,7 @@ mod tests {
         Stored {
             rules: kept.collect(),
             has_container: true,
+            is_partial: false,
             former: Some(former.to_owned()),
         }
     }

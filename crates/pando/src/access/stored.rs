@@ -5,6 +5,7 @@ use crate::report::Problem;
 use policy::access::parse::parse;
 use policy::access::print::print;
 use policy::access::rules::Rule;
+use protocol::name::parse_name;
 use protocol::{
     DerefAliases, Filter, Request, Response, ResponseMessage, ResultCode, Scope, SearchRequest,
 };
@@ -31,6 +32,9 @@ pub struct Stored {
     pub rules: Vec<StoredRule>,
     /// Whether the container is there.
     pub has_container: bool,
+    /// Whether the container is hidden, so that the rules are only those within areas that were
+    /// handed over to the client.
+    pub is_partial: bool,
     /// The set before this one, as one text; `None` if no set has been replaced.
     pub former: Option<String>,
 }
@@ -97,12 +101,14 @@ impl Stored {
                 Response::SearchDone(result) if result.code != ResultCode::SUCCESS => {
                     return Err(refused(&result).about(CONTAINER));
                 }
+                Response::SearchDone(_) => stored.is_partial = !stored.has_container,
                 _ => {}
             }
         }
         // Rules of equal places stay as they came, which is how the server takes them.
-        let place = |it: &StoredRule| it.order.parse().unwrap_or(i64::MAX);
-        stored.rules.sort_by_key(place);
+        stored
+            .rules
+            .sort_by_key(|it| (it.depth(), it.order.parse().unwrap_or(i64::MAX)));
         Ok(stored)
     }
 
@@ -142,9 +148,49 @@ impl Stored {
     /// # Errors
     /// There is none.
     pub fn former(&self) -> Result<&str, Problem> {
-        self.former.as_deref().ok_or_else(|| {
-            Problem::failed("no former access rules: `pando access apply` has not been used here")
+        self.former.as_deref().ok_or_else(|| match self.is_partial {
+            true => Problem::failed("expected the administrator, who alone sees the former rules"),
+            false => Problem::failed(
+                "no former access rules: `pando access apply` has not been used here",
+            ),
         })
+    }
+
+    /// Refuses to replace the rules by a set without a rule within an area, which somebody else
+    /// may have written.
+    ///
+    /// # Errors
+    /// The names of the rules that would be removed; those of [`Stored::rules`].
+    pub fn refuse_loss(&self, rules: &[Rule]) -> Result<(), Problem> {
+        if self.is_partial {
+            return Ok(());
+        }
+        let stays = |it: &Rule| {
+            let is_it = |other: &Rule| other.within.is_some() && other.name == it.name;
+            rules.iter().any(is_it)
+        };
+        let now = self.rules()?;
+        let lost = now.iter().filter(|it| it.within.is_some() && !stays(it));
+        let lost: Vec<&str> = lost.map(|it| it.name.as_str()).collect();
+        match lost.is_empty() {
+            true => Ok(()),
+            false => Err(Problem::failed(format_args!(
+                "nothing was applied, as rules within an area would be removed: {}; `pando access \
+                 show` prints them, --force removes them",
+                lost.join(", ")
+            ))),
+        }
+    }
+}
+
+impl StoredRule {
+    /// A number that puts the rule behind those of larger areas, as the server asks them.
+    fn depth(&self) -> usize {
+        let rule = parse(&self.text)
+            .ok()
+            .and_then(|it| it.rules.into_iter().next());
+        let area = rule.and_then(|it| it.within);
+        area.map_or(0, |dn| parse_name(&dn).map_or(0, |it| it.rdns.len() + 1))
     }
 }
 
@@ -153,7 +199,8 @@ fn require_configuration(channel: &mut Channel) -> Result<(), Problem> {
     match channel.first_value(CONFIG, "objectClass")? {
         Some(_) => Ok(()),
         None => Err(Problem::failed(format_args!(
-            "{CONFIG}: expected the administrator, who alone may read access rules"
+            "{CONFIG}: expected the administrator, or somebody with the right \"administer\": \
+             others may not read access rules"
         ))),
     }
 }

@@ -1,10 +1,11 @@
 //! `pando access test` and `explain`: decisions of rules in a file about entries in a file.
 
-mod line;
-mod text;
-mod world;
+pub(super) mod line;
+pub(super) mod text;
+pub(super) mod world;
 
 use super::ground::{Ground, RuleFile};
+use super::{connect, live};
 use crate::cli::{AccessExplain, AccessTest};
 use crate::report::{Problem, note, say};
 use line::Line;
@@ -12,6 +13,7 @@ use policy::access::compile::RuleSet;
 use policy::access::decide::{Ruling, SubjectRules};
 use protocol::counted;
 use std::collections::HashSet;
+use std::path::Path;
 use text::{Case, Reader, Test};
 use world::World;
 
@@ -50,15 +52,37 @@ pub fn test(it: &AccessTest) -> Result<(), Problem> {
     }
 }
 
-/// Explains how a question is decided.
+/// Explains how a question is decided: by the rules in a file, or by those of a node or a server.
 pub fn explain(it: &AccessExplain) -> Result<(), Problem> {
-    let file = RuleFile::read(&it.rules)?;
+    let (of, question) = match (it.what.as_slice(), &it.remote.url) {
+        ([question], Some(_)) => (None, question),
+        ([of, question], None) => (Some(Path::new(of)), question),
+        _ => {
+            return Err(Problem::usage(
+                "expected a file of rules or a node's folder, and a question, or --url and the \
+                 question, as in `pando access explain DIR 'anonymous, read, \"dc=com\", entry'`",
+            ));
+        }
+    };
+    match of {
+        Some(rules) if !rules.is_dir() => explain_by_file(it, rules, question),
+        dir => live::explain(
+            &mut connect(dir, &it.remote)?,
+            question,
+            it.facts.as_deref(),
+        ),
+    }
+}
+
+/// Explains how the rules in a file decide a question.
+fn explain_by_file(it: &AccessExplain, rules: &Path, question: &str) -> Result<(), Problem> {
+    let file = RuleFile::read(rules)?;
     let mut world = World::new(Ground::of_folder(it.schema.as_deref())?);
     let mut reader = Reader::new(&mut world);
     if let Some(facts) = &it.facts {
         reader.read(facts)?;
     }
-    let case = reader.question(&mut Line::alone(&it.question))?;
+    let case = reader.question(&mut Line::alone(question))?;
     let set = file.compile(world.ground())?;
     let subject = set.of_subject(case.asker.clone(), &world);
     let entry = world.entry(&case.entry);

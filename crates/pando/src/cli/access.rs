@@ -25,7 +25,7 @@ pub enum AccessAction {
     Check(AccessCheck),
     /// Decide the questions of a file of tests by a file of rules
     Test(AccessTest),
-    /// Say why a file of rules decides a question as it does
+    /// Say why a file of rules, a node or a server decides a question as it does
     Explain(AccessExplain),
     /// Carry access rules of slapd or of 389 Directory Server over
     Import(AccessImport),
@@ -78,7 +78,8 @@ pub struct AccessApply {
     /// Remove all rules, so that the built-in ones decide again
     #[arg(long)]
     pub none: bool,
-    /// Apply the rules also if they lock out who applies them, or open secrets to anonymous clients
+    /// Apply the rules also if they open secrets to anonymous clients, or remove rules within an
+    /// area
     #[arg(long)]
     pub force: bool,
     /// A server elsewhere
@@ -124,23 +125,29 @@ pub struct AccessTest {
 /// `pando access explain`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: pando access explain rules 'anonymous, read, \"dc=example,dc=com\", \
+    after_help = "Examples: pando access explain rules 'anonymous, read, \"dc=example,dc=com\", \
     entry'\n\
+    pando access explain --url ldap://HOST -D DN -y FILE '\"uid=ada,dc=com\", write, \
+    \"uid=bob,dc=com\", mail'\n\
+    A node or a server is asked with the rules in force, its groups and its entries; the question \
+    needs a subject with the use \"explain\".\n\
     Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
 pub struct AccessExplain {
-    /// The file of rules
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub rules: PathBuf,
-    /// The question, as a line of a file of tests without the expected answer
-    #[arg(value_name = "WHO, OPERATION, ENTRY, ATTRIBUTE")]
-    pub question: String,
+    /// The file of rules or the folder of a node, unless --url is given, then the question: a line
+    /// of a file of tests without the expected answer
+    #[arg(value_names = ["RULES|DIR", "WHO, OPERATION, ENTRY, ATTRIBUTE"], num_args = 1..=2,
+        required = true, value_hint = ValueHint::AnyPath)]
+    pub what: Vec<String>,
     /// Take names, entries and members from this file of tests
     #[arg(long, value_name = "TESTS", value_hint = ValueHint::FilePath)]
     pub facts: Option<PathBuf>,
     /// Take the schema and the secrets of the node in DIR [default: the standard schema]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub schema: Option<PathBuf>,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
 }
 
 /// `pando access import`

@@ -4,8 +4,10 @@
 //! attributes the rules are compiled again.
 
 mod about;
+mod alike;
 mod effect;
 mod subject;
+mod within;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use crate::access::words::Use;
 use crate::secrets::Secrets;
 
 pub(super) use about::{Asked, Cover, OwnName, has_names};
+pub(super) use effect::{TO_CHILDREN, TO_ENTRIES};
 
 /// Rules with every name resolved. Cloning copies a pointer.
 #[derive(Debug, Clone)]
@@ -39,6 +42,10 @@ pub(super) struct Inner {
     pub(super) rules: Vec<CompiledRule>,
     /// All objects there are.
     pub(super) objects: ObjectSet,
+    /// The attributes of which rules tell values apart.
+    told_apart: ObjectSet,
+    /// Whether a condition depends on the time.
+    pub(super) tells_time: bool,
     /// The uses that rules are about.
     uses: Vec<Use>,
 }
@@ -46,10 +53,14 @@ pub(super) struct Inner {
 /// A rule with every name resolved.
 #[derive(Debug)]
 pub(super) struct CompiledRule {
+    /// The entry at and below which all targets lie; `None` if they may lie anywhere.
+    pub(super) within: Option<Name>,
     pub(super) targets: Vec<CompiledTarget>,
     pub(super) filter: Option<Filter>,
     pub(super) about: Cover,
     pub(super) clauses: Vec<CompiledClause>,
+    /// Number of the first rule with the same target and filter.
+    pub(super) alike: usize,
     /// The rule as it was given.
     pub(super) source: Rule,
 }
@@ -67,6 +78,11 @@ pub(super) struct CompiledClause {
     pub(super) subject: Condition,
     pub(super) effects: Vec<Effect>,
     pub(super) then: Then,
+    /// Number of the first rule, and in it of the first clause, with the same condition: one about
+    /// the stars of a target only if the targets are the same.
+    pub(super) alike: (usize, usize),
+    /// Whether the condition depends on the stars of the target.
+    pub(super) has_captures: bool,
 }
 
 /// Rights that a clause gives or takes.
@@ -80,6 +96,8 @@ pub(super) struct Effect {
 /// A part of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RulePart {
+    /// The line `within`.
+    Within,
     /// The line `on`.
     On,
     /// The line `for`.
@@ -105,6 +123,7 @@ impl CompileError {
     /// Returns the error with its place in the text from which the rules were read.
     pub fn in_text(&self, text: &RuleText) -> RuleError {
         let place = |it: &RulePlaces| match self.part {
+            RulePart::Within => Some(it.within),
             RulePart::On => Some(it.on),
             RulePart::For => Some(it.about),
             RulePart::Clause(number) => it.clauses.get(number).copied(),
@@ -121,6 +140,7 @@ impl fmt::Display for CompileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "access rule {}, ", self.name)?;
         match self.part {
+            RulePart::Within => write!(out, "within: ")?,
             RulePart::On => write!(out, "on: ")?,
             RulePart::For => write!(out, "for: ")?,
             RulePart::Clause(number) => write!(out, "clause {}: ", number + 1)?,
@@ -144,13 +164,17 @@ impl RuleSet {
         rules: &[Rule],
     ) -> Result<RuleSet, CompileError> {
         let compiler = Compiler { schema, secrets };
-        let mut clauses = 0;
+        let (mut clauses, mut places) = (0, within::Places::default());
         let compiled = rules.iter().enumerate().map(|(number, rule)| {
             clauses += rule.clauses.len();
             let compiled = match within_limits(number, clauses) {
                 Ok(()) => compiler.rule(rule),
                 Err(message) => Err(in_part(RulePart::On)(message)),
             };
+            let compiled = compiled.and_then(|it| match places.follows(it.within.as_ref()) {
+                Ok(()) => Ok(it),
+                Err(message) => Err(in_part(RulePart::Within)(message)),
+            });
             compiled.map_err(|Wrong { part, message }| CompileError {
                 rule: number,
                 name: rule.name.clone(),
@@ -158,7 +182,8 @@ impl RuleSet {
                 message,
             })
         });
-        let rules: Vec<CompiledRule> = compiled.collect::<Result<_, CompileError>>()?;
+        let mut rules: Vec<CompiledRule> = compiled.collect::<Result<_, CompileError>>()?;
+        alike::number(&mut rules);
         let is_about = |one: &Use| {
             let mut covers = rules.iter().map(|it| it.about.objects().perhaps);
             covers.any(|it| it.contains(Object::Use(*one)))
@@ -166,6 +191,8 @@ impl RuleSet {
         let inner = Inner {
             schema: schema.clone(),
             uses: Use::ALL.into_iter().filter(is_about).collect(),
+            told_apart: alike::told_apart(&rules),
+            tells_time: alike::tells_time(&rules),
             rules,
             objects: about::all_objects(schema),
         };
@@ -184,6 +211,35 @@ impl RuleSet {
     /// The number given by [`RuleSet::with_generation`]; 0 if none was.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Returns whether this is the same set, compiled by the same call: a copy of it.
+    pub fn is_copy_of(&self, other: &RuleSet) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Returns whether a condition depends on the time.
+    pub fn tells_time(&self) -> bool {
+        self.inner.tells_time
+    }
+
+    /// Returns whether rules tell values of an attribute apart.
+    pub(super) fn tells_values(&self, object: Object) -> bool {
+        self.inner.told_apart.contains(object)
+    }
+
+    /// Returns whether decisions about an attribute may depend on its value: rules tell its values
+    /// apart, or a value may be the subject's own name.
+    pub fn heeds_values(&self, object: Object) -> bool {
+        let Object::Attribute(type_id) = object else {
+            return false;
+        };
+        has_names(&self.inner.schema, type_id) || self.tells_values(object)
+    }
+
+    /// Number of the clauses in all rules.
+    pub fn clause_count(&self) -> usize {
+        self.inner.rules.iter().map(|it| it.clauses.len()).sum()
     }
 
     /// Returns whether a rule is about this use. No rule gives another one.
@@ -258,6 +314,7 @@ impl Compiler<'_> {
         let targets = rule.targets.iter().map(|it| self.target(it));
         let targets = targets.collect::<Result<Vec<CompiledTarget>, String>>();
         let targets = targets.map_err(in_part(RulePart::On))?;
+        let within = self.within(rule, &targets)?;
         let filter = rule.filter.as_deref();
         let filter = filter.map(|it| self::filter(self.schema, it));
         let filter = filter.transpose().map_err(in_part(RulePart::On))?;
@@ -277,10 +334,12 @@ impl Compiler<'_> {
         });
         let clauses = clauses.collect::<Result<Vec<CompiledClause>, Wrong>>()?;
         Ok(CompiledRule {
+            within,
             targets,
             filter,
             about,
             clauses,
+            alike: 0,
             source: rule.clone(),
         })
     }
@@ -317,11 +376,14 @@ impl Compiler<'_> {
             };
             Ok(Effect { rights, on })
         });
+        let subject = self.subject(&clause.subject, stars)?;
         Ok(CompiledClause {
             denies: clause.denies,
-            subject: self.subject(&clause.subject, stars)?,
+            has_captures: subject.has_captures(),
+            subject,
             effects: effects.collect::<Result<_, String>>()?,
             then: clause.then,
+            alike: (0, 0),
         })
     }
 

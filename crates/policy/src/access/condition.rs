@@ -108,7 +108,7 @@ impl Condition {
         let about_name = |role: &Role, test: &dyn Fn(&Name) -> Truth| asker.about_name(*role, test);
         match self {
             Condition::Known(truth) => *truth,
-            Condition::Own(role) => about_name(role, &|it| (it == entry.name()).into()),
+            Condition::Own(role) => about_name(role, &|it| entry.is_named(it)),
             Condition::Named(role, attribute) => {
                 about_name(role, &|it| entry.names(*attribute, it))
             }
@@ -181,6 +181,18 @@ impl Condition {
             | Condition::Named(role, _)
             | Condition::NamedAbove(role, _)
             | Condition::Having(role, _) => *role == Role::Real,
+            _ => false,
+        }
+    }
+
+    /// Returns whether the condition depends on what the stars of a target stand for.
+    pub(super) fn has_captures(&self) -> bool {
+        match self {
+            Condition::Pattern(_, pattern) => pattern.highest_capture() > 0,
+            Condition::Not(inner) => inner.has_captures(),
+            Condition::All(parts) | Condition::Any(parts) => {
+                parts.iter().any(Condition::has_captures)
+            }
             _ => false,
         }
     }

@@ -15,9 +15,11 @@ use crate::access::objects::{Answer, Object};
 use crate::access::pattern::{Captures, Matching};
 use crate::access::right::{Right, RightSet};
 use crate::access::rules::{Place, Then};
+use crate::access::steps::Fact;
 use crate::access::walk::{Clause, Judged, Span, Step, walk};
 use crate::access::words::Way;
 
+use memo::Answered;
 pub(super) use memo::Memo;
 
 /// Minutes in a week: the longest time for which a subject's conditions hold.
@@ -37,6 +39,8 @@ struct Bound {
     asker: Asker,
     /// What is left of the condition of each clause of each rule.
     conditions: Vec<Vec<Condition>>,
+    /// Answers from which the conditions follow.
+    answered: Answered,
     steady_minutes: u16,
 }
 
@@ -75,7 +79,7 @@ impl RuleSet {
     ///
     /// Asks about each group and each filter once, however many clauses name it.
     pub fn of_subject(&self, asker: Asker, facts: &dyn SubjectFacts) -> SubjectRules {
-        let facts = &Memo::of(facts);
+        let facts = Memo::of(facts);
         let (mut conditions, mut steady_minutes) = (Vec::new(), WEEK_MINUTES);
         for rule in &self.inner.rules {
             let bound = rule.clauses.iter().map(|clause| {
@@ -84,13 +88,14 @@ impl RuleSet {
                         steady_minutes = steady_minutes.min(hours.steady_for(minute));
                     });
                 }
-                clause.subject.bind(&asker, facts)
+                clause.subject.bind(&asker, &facts)
             });
             conditions.push(bound.collect());
         }
         let bound = Bound {
             asker,
             conditions,
+            answered: facts.into_answered(),
             steady_minutes,
         };
         SubjectRules {
@@ -109,6 +114,25 @@ impl SubjectRules {
     /// The subject, as it was when its conditions were judged.
     pub fn asker(&self) -> &Asker {
         &self.bound.asker
+    }
+
+    /// Returns whether the facts on which the conditions depended are the same still: then judging
+    /// the subject again would come to the same.
+    pub fn still_hold(&self, facts: &dyn SubjectFacts) -> bool {
+        self.bound.answered.are_those_of(facts)
+    }
+
+    /// Returns whether the same was judged: every decision of the two is equal.
+    pub fn is_equal(&self, other: &SubjectRules) -> bool {
+        let (own, other_bound) = (&self.bound, &other.bound);
+        self.set.is_copy_of(&other.set)
+            && own.asker == other_bound.asker
+            && own.conditions == other_bound.conditions
+    }
+
+    /// Number of the questions that [`SubjectRules::still_hold`] asks.
+    pub fn questions(&self) -> usize {
+        self.bound.answered.len()
     }
 
     /// Minutes after the asker's minute for which no `at` in the rules changes its answer.
@@ -169,14 +193,9 @@ impl SubjectRules {
         steps: Option<Vec<Step>>,
     ) -> OnEntry<'a> {
         let mut normal = None;
-        let tells = |rule: &CompiledRule| {
-            let mut covers = rule.clauses.iter().flat_map(|it| &it.effects);
-            let of_clause = covers.any(|it| tells(it.on.as_ref(), question.object));
-            of_clause || rule.about.tells_values(question.object)
-        };
         if let (Object::Attribute(id), Some(value)) = (question.object, question.value) {
-            let (rules, schema) = (&self.inner().rules, &self.inner().schema);
-            if has_names(schema, id) || rules.iter().any(tells) {
+            let schema = &self.inner().schema;
+            if has_names(schema, id) || self.set.tells_values(question.object) {
                 let mut octets = Vec::new();
                 let done = schema.normalise_equality(id, value, &mut octets);
                 normal = done.ok().map(|()| octets);
@@ -193,10 +212,6 @@ impl SubjectRules {
             steps,
         }
     }
-}
-
-fn tells(cover: Option<&Cover>, object: Object) -> bool {
-    cover.is_some_and(|it| it.tells_values(object))
 }
 
 /// Rules judged on one entry, for one question.
@@ -228,12 +243,36 @@ struct Cause {
 impl OnEntry<'_> {
     /// Decides about one right.
     pub(super) fn ruling(&mut self, right: Right) -> Ruling {
-        self.cause = Cause::default();
+        self.begin();
         let given = walk(self, &RightSet::of(&[right]));
-        let allowed = !given.surely.is_empty();
+        self.end(!given.surely.is_empty())
+    }
+
+    /// Forgets the steps of the walk before.
+    pub(super) fn begin(&mut self) {
+        self.cause = Cause::default();
+    }
+
+    /// Returns the decision that the walk has come to.
+    pub(super) fn end(&self, allowed: bool) -> Ruling {
         Ruling {
             allowed,
             place: self.cause.ended.and_then(|it| it.place),
+        }
+    }
+
+    /// Returns the answer to a question of a walk.
+    pub(super) fn answer(&mut self, fact: Fact) -> Truth {
+        match fact {
+            Fact::Target(rule) => self.target(rule),
+            Fact::Subject(rule, clause) => {
+                if self.compiled(rule).clauses[clause].has_captures {
+                    // Finds what the stars of the target stand for.
+                    self.target(rule);
+                }
+                let clause = Some(clause);
+                self.subject(Place { rule, clause })
+            }
         }
     }
 

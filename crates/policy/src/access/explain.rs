@@ -157,6 +157,15 @@ fn thing(schema: &Schema, object: Object, entry: &dyn EntryFacts) -> String {
     }
 }
 
+impl Explanation {
+    /// Returns the changes that turn the decision, each in words: of the subject, where there is
+    /// one, and of the rules.
+    pub fn changes(&self) -> Vec<String> {
+        let of_subject = self.by_subject.iter().map(|it| all(it));
+        of_subject.chain([self.by_rules.to_string()]).collect()
+    }
+}
+
 impl fmt::Display for Explanation {
     /// Writes the decision, a line for each reason, and the changes that turn it.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,10 +180,8 @@ impl fmt::Display for Explanation {
             let mark = if decides { "  <- decides" } else { "" };
             writeln!(out, "  {reason}{mark}")?;
         }
-        if let Some(flips) = &self.by_subject {
-            writeln!(out, "would be different if {}", all(flips))?;
-        }
-        writeln!(out, "would be different if {}", self.by_rules)
+        let mut changes = self.changes().into_iter();
+        changes.try_for_each(|it| writeln!(out, "would be different if {it}"))
     }
 }
 

@@ -118,6 +118,11 @@ pub trait EntryFacts {
     /// The resolved name of the entry.
     fn name(&self) -> &Name;
 
+    /// Returns whether the entry has this name.
+    fn is_named(&self, name: &Name) -> Truth {
+        (self.name() == name).into()
+    }
+
     /// Returns whether the entry matches a filter.
     fn matches(&self, filter: &Filter) -> Truth;
 

@@ -19,6 +19,11 @@ impl WeekMinute {
         WeekMinute(minutes.rem_euclid(i64::from(WEEK_MINUTES)) as u16)
     }
 
+    /// Minutes since Monday 00:00 UTC.
+    pub fn minutes(self) -> u16 {
+        self.0
+    }
+
     /// Minutes from this one to `other`, the next time it comes; 0 if they are equal.
     fn until(self, other: u16) -> u16 {
         (other + WEEK_MINUTES - self.0) % WEEK_MINUTES

@@ -41,6 +41,8 @@ pub struct RuleText {
 pub struct RulePlaces {
     /// The line `rule NAME`.
     pub rule: Position,
+    /// The line `within`; that of `rule` if there is none.
+    pub within: Position,
     /// The line `on`.
     pub on: Position,
     /// The line `for`; that of `rule` if there is none.
@@ -111,6 +113,14 @@ impl<'t> Parser<'t> {
         }
         let name = self.rule_name()?;
         *more = self.end()?;
+        places.within = places.rule;
+        let mut within = None;
+        let at = self.scanner.position()?;
+        if *more && self.scanner.take_word("within")? {
+            places.within = at;
+            within = Some(self.quoted("a name in quotation marks")?);
+            *more = self.end()?;
+        }
         places.on = self.scanner.position()?;
         if !*more || !self.scanner.take_word("on")? {
             return Err(self.unknown("\"on\" and a target", &["on"]));
@@ -139,6 +149,7 @@ impl<'t> Parser<'t> {
         }
         let rule = Rule {
             name,
+            within,
             targets,
             filter,
             about,

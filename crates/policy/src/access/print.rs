@@ -17,6 +17,9 @@ impl fmt::Display for Rule {
     /// Writes the rule and its clauses, one a line.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "rule {}", self.name)?;
+        if let Some(dn) = &self.within {
+            writeln!(out, "within {}", quoted(dn))?;
+        }
         write!(out, "on {}", list(&self.targets))?;
         if let Some(filter) = &self.filter {
             write!(out, " where {filter}")?;

@@ -6,7 +6,7 @@
 mod area;
 mod shown;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use protocol::Scope;
 use schema::{Name, Truth};
@@ -168,7 +168,13 @@ impl Region {
         }
     }
 
-    fn subject(&self, at: Place) -> Truth {
+    /// Whether the target of a rule matches every entry, or none.
+    pub(super) fn target(&self, rule: usize) -> Truth {
+        self.targets[rule]
+    }
+
+    /// Whether the subject of a clause matches in every entry, or in none.
+    pub(super) fn subject(&self, at: Place) -> Truth {
         let asker = self.rules.asker();
         let owned = |role| {
             asker.about_name(role, |name| match self.reach {

@@ -21,6 +21,9 @@ pub const DEPTH_MAX: u8 = 32;
 pub struct Rule {
     /// Name of the rule, unique in its set.
     pub name: String,
+    /// Name of the entry at and below which the rule may have an effect, as spelled; `None` if it
+    /// may have one everywhere. Rules of a larger area are asked first.
+    pub within: Option<String>,
     /// The entries that the rule is about: those that one of these targets matches.
     pub targets: Vec<Target>,
     /// A filter (RFC 4515) that the entries match, too.

@@ -107,6 +107,7 @@ fn rule(dice: &mut Dice) -> Rule {
     };
     Rule {
         name: String::new(),
+        within: None,
         targets,
         filter: dice.once_in(5).then(|| filter(dice)),
         about: about(dice),

@@ -1,27 +1,60 @@
 //! {CRYPT}: the `$id$…` forms of crypt(3) that are in use: `$1$` and `$apr1$` (MD5), `$5$` and
-//! `$6$` (SHA-2), `$2a$`, `$2b$`, `$2y$` (bcrypt), `$y$` (yescrypt). Traditional DES is not
-//! verified: it was broken long ago.
+//! `$6$` (SHA-2), `$2a$`, `$2b$`, `$2y$` (bcrypt), `$y$` (yescrypt) and `$gy$` (yescrypt with
+//! GOST); and traditional DES, which the settings have to allow.
 
+use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
 use sha2::Digest;
+use streebog::Streebog256;
 use subtle::ConstantTimeEq;
 
 use super::decimal::decimal;
 use super::excess::{Excess, at_most};
+use super::{base64, des};
 
 /// The alphabet of crypt(3), least significant six bits first.
-const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+pub(super) const ALPHABET: &[u8; 64] =
+    b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Rounds of SHA-crypt at most: about a second of work. crypt(3) allows 999,999,999, half an hour
 /// of work; passlib makes 656,000.
-const SHA_ROUNDS_MAX: u64 = 1_000_000;
+pub(super) const SHA_ROUNDS_MAX: u64 = 1_000_000;
 /// Rounds times blocks of 64 octets of the password at most; each round digests these about twice.
 const SHA_WORK_MAX: u64 = 4_000_000;
 /// Cost of bcrypt at most; each step doubles the work: 2^14 rounds take a second and a half.
-const BCRYPT_COST_MAX: u64 = 14;
+pub(super) const BCRYPT_COST_MAX: u64 = 14;
 /// Blocks N * r of yescrypt at most, of 128 octets each: 256 MiB.
 const YESCRYPT_BLOCKS_MAX: u64 = 1 << 21;
 /// Lanes of yescrypt at most. Each is as much work as one, in a part of the memory.
 const YESCRYPT_LANES_MAX: u64 = 16;
+/// Characters of a salt of yescrypt at most: 64 octets.
+const SALT_CHARACTERS_MAX: usize = 86;
+
+/// Cost of new values of bcrypt: 2^11 rounds take about 0.1 s.
+pub(super) const BCRYPT_COST: u32 = 11;
+/// Rounds of new values of SHA-crypt, the ones that are meant where a value names none.
+pub(super) const SHA_ROUNDS: u32 = sha_crypt::Params::RECOMMENDED_ROUNDS;
+
+/// The cost of a stored value in one of the forms that new values have.
+pub(super) enum Kept {
+    /// bcrypt with this binary logarithm of rounds.
+    Bcrypt(u32),
+    /// SHA-512-crypt with so many rounds.
+    Sha512(u32),
+}
+
+/// The cost of a stored value; `None` if it has a form that new values never have.
+pub(super) fn effort(stored: &[u8]) -> Option<Kept> {
+    let text = std::str::from_utf8(stored).ok()?;
+    let (id, rest) = text.strip_prefix('$')?.split_once('$')?;
+    match id {
+        "6" => Some(Kept::Sha512(match rest.strip_prefix("rounds=") {
+            Some(rest) => decimal(rest.split('$').next()?.as_bytes())?,
+            None => SHA_ROUNDS,
+        })),
+        "2a" | "2b" | "2y" => Some(Kept::Bcrypt(decimal(rest.get(..2)?.as_bytes())?)),
+        _ => None,
+    }
+}
 
 /// Refuses a value whose verification would take too much time or memory. Damaged values take none.
 pub fn check(stored: &[u8]) -> Result<(), Excess> {
@@ -46,7 +79,7 @@ pub fn check(stored: &[u8]) -> Result<(), Excess> {
                 cost.unwrap_or(0).into(),
             )
         }
-        "y" => check_yescrypt(rest),
+        "y" | "gy" => check_yescrypt(rest),
         _ => Ok(()),
     }
 }
@@ -75,7 +108,7 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
         return false;
     };
     let Some((id, rest)) = text.strip_prefix('$').and_then(|it| it.split_once('$')) else {
-        return false;
+        return des::verify(stored, given);
     };
     match id {
         "1" => verify_md5("$1$", rest, given),
@@ -83,6 +116,7 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
         "5" | "6" => verify_sha(id, rest, given),
         "2a" | "2b" | "2y" => verify_bcrypt(text, given),
         "y" => verify_yescrypt(text, given),
+        "gy" => verify_gost(text, given),
         _ => false,
     }
 }
@@ -147,14 +181,20 @@ fn sha512(salt: &str, given: &[u8], params: sha_crypt::Params) -> String {
     hash
 }
 
-/// Returns `$6$salt$hash` with the usual 5,000 rounds.
-pub fn hash_sha512(salt: &[u8], given: &[u8]) -> String {
+/// Returns `$6$salt$hash`, with the number of rounds unless it is the usual one.
+pub fn hash_sha512(rounds: u32, salt: &[u8], given: &[u8]) -> Option<String> {
+    if !is_bounded(rounds, given.len()) {
+        return None;
+    }
     let mut text = String::new();
     for byte in salt {
         text.push(char::from(ALPHABET[usize::from(byte & 0x3F)]));
     }
-    let hash = sha512(&text, given, sha_crypt::Params::RECOMMENDED);
-    format!("$6${text}${hash}")
+    let hash = sha512(&text, given, sha_crypt::Params::new(rounds).ok()?);
+    Some(match rounds {
+        SHA_ROUNDS => format!("$6${text}${hash}"),
+        _ => format!("$6$rounds={rounds}${text}${hash}"),
+    })
 }
 
 /// Appends three octets as `count` characters, the last octet's low bits first.
@@ -177,13 +217,12 @@ fn verify_bcrypt(text: &str, given: &[u8]) -> bool {
 }
 
 /// Returns `$2b$cost$…`.
-pub fn hash_bcrypt(salt: [u8; 16], given: &[u8]) -> Option<String> {
-    // 2^11 rounds take about 0.1 s. bcrypt ignores octets beyond 72, so longer passwords are
-    // refused.
+pub fn hash_bcrypt(cost: u32, salt: [u8; 16], given: &[u8]) -> Option<String> {
+    // bcrypt ignores octets beyond 72, so longer passwords are refused.
     if given.contains(&0) || given.len() > 71 {
         return None;
     }
-    let parts = bcrypt::hash_with_salt(given, 11, salt).ok()?;
+    let parts = bcrypt::hash_with_salt(given, cost, salt).ok()?;
     Some(parts.format_for_version(bcrypt::Version::TwoB))
 }
 
@@ -196,6 +235,73 @@ fn verify_yescrypt(text: &str, given: &[u8]) -> bool {
     yescrypt::Yescrypt::default()
         .verify_password(given, text)
         .is_ok()
+}
+
+/// Verifies `$gy$params$salt$hash`: yescrypt, then GOST R 34.11-2012 (RFC 6986) as two HMACs, as in
+/// libxcrypt.
+fn verify_gost(text: &str, given: &[u8]) -> bool {
+    let Some((setting, expected)) = text.rsplit_once('$') else {
+        return false;
+    };
+    let mut parts = setting.splitn(4, '$').skip(2);
+    let (Some(params), Some(salt)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let params = params.parse::<yescrypt::Params>();
+    let (Ok(params), Some(salt)) = (params, from_alphabet(salt)) else {
+        return false;
+    };
+    let mut key = [0; 32];
+    if yescrypt::yescrypt(given, &salt, &params, &mut key).is_err() {
+        return false;
+    }
+    let outer = gost_hmac(&Streebog256::digest(given), setting.as_bytes());
+    let hash = in_alphabet(&gost_hmac(&outer, &key));
+    hash.as_bytes().ct_eq(expected.as_bytes()).into()
+}
+
+fn gost_hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
+    let mut mac = Hmac::<Streebog256>::new_from_slice(key).expect("a key may have any length");
+    mac.update(message);
+    mac.finalize().into_bytes().to_vec()
+}
+
+/// The octets that characters of the alphabet stand for, six bits each, the lowest first; `None` if
+/// there are others, or more of them than a salt has.
+fn from_alphabet(text: &str) -> Option<Vec<u8>> {
+    let (mut octets, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for character in text.bytes().take(SALT_CHARACTERS_MAX + 1) {
+        let value = ALPHABET.iter().position(|it| *it == character)?;
+        bits |= u32::try_from(value).ok()? << count;
+        count += 6;
+        if count >= 8 {
+            octets.push(bits as u8);
+            bits >>= 8;
+            count -= 8;
+        }
+    }
+    (text.len() <= SALT_CHARACTERS_MAX).then_some(octets)
+}
+
+/// The characters for octets.
+fn in_alphabet(octets: &[u8]) -> String {
+    let mut text = String::new();
+    for part in octets.chunks(3) {
+        let octet = |at: usize| part.get(at).copied().unwrap_or(0);
+        put(&mut text, octet(2), octet(1), octet(0), part.len() + 1);
+    }
+    text
+}
+
+/// Verifies base64 of a digest of MD5-crypt and its salt, as OpenLDAP's module `apr1`.
+pub fn verify_md5_binary(magic: &str, encoded: &[u8], given: &[u8]) -> bool {
+    let mut buffer = [0; 16 + 64];
+    match base64::decode(encoded, &mut buffer).and_then(|it| it.split_at_checked(16)) {
+        Some((expected, salt)) if !salt.is_empty() => md5_rounds(magic.as_bytes(), salt, given)
+            .ct_eq(expected)
+            .into(),
+        _ => false,
+    }
 }
 
 /// Verifies `salt$hash`, the data behind `$1$`: a thousand rounds of MD5, as introduced by FreeBSD;

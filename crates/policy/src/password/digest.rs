@@ -1,6 +1,8 @@
 //! Plain and salted digests: {SHA} {SSHA} {MD5} {SMD5} {SHA256} … {SSHA512} (RFC 2307 and its
-//! salted successors): base64 of digest(password, salt), then the salt.
+//! salted successors): base64 of digest(password, salt), then the salt; and two in hexadecimal:
+//! {NT} of Windows and Samba, and {NS-MTA-MD5} of Netscape's mail server.
 
+use md4::Md4;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -76,4 +78,42 @@ pub fn hash(algorithm: Algorithm, salt: &[u8], given: &[u8]) -> String {
 fn digest<D: Digest>(salt: &[u8], given: &[u8]) -> Vec<u8> {
     let digest = D::new().chain_update(given).chain_update(salt).finalize();
     digest.as_slice().to_vec()
+}
+
+/// Verifies the NT hash in hexadecimal, as in sambaNTPassword: MD4 of the password in UTF-16.
+pub fn verify_nt(stored: &[u8], given: &[u8]) -> bool {
+    let Ok(given) = std::str::from_utf8(given) else {
+        return false;
+    };
+    let mut digest = Md4::new();
+    for unit in given.encode_utf16() {
+        digest.update(unit.to_le_bytes());
+    }
+    let hash = hexadecimal(digest.finalize().as_slice());
+    hash.as_bytes().ct_eq(&stored.to_ascii_lowercase()).into()
+}
+
+/// Verifies 32 characters of MD5 in hexadecimal and 32 of salt, as OpenLDAP's module `netscape`.
+pub fn verify_ns_mta_md5(stored: &[u8], given: &[u8]) -> bool {
+    let Some((expected, salt)) = stored.split_at_checked(32).filter(|it| it.1.len() == 32) else {
+        return false;
+    };
+    let digest = Md5::new()
+        .chain_update(salt)
+        .chain_update([0x59])
+        .chain_update(given)
+        .chain_update([0xF7])
+        .chain_update(salt)
+        .finalize();
+    let hash = hexadecimal(digest.as_slice());
+    hash.as_bytes().ct_eq(&expected.to_ascii_lowercase()).into()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! Fuzz body: stored passwords of any origin.
 
-use super::{Form, Prf, ScramKeys, base64, is_hashed, scram_keys, split, verify};
+use super::{Form, Hashing, Prf, Scheme, ScramKeys, base64, des};
+use super::{is_hashed, scram_keys, split, verify};
 
 /// Digits of a number of rounds at most, so that a fuzzer has time for them.
 const DIGITS_MAX: usize = 2;
@@ -17,6 +18,11 @@ pub fn password(bytes: &[u8]) {
         );
     }
     let _ = is_hashed(bytes);
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    if let Ok(hashing) = text.parse::<Hashing>() {
+        assert_eq!(hashing.to_string().parse(), Ok(hashing));
+    }
+    let _ = Hashing::from(Scheme::default()).is_due(bytes);
     for prf in [Prf::Sha1, Prf::Sha256, Prf::Sha512] {
         if let Some(keys) = scram_keys(bytes, prf) {
             let printed = keys.print();
@@ -30,6 +36,7 @@ pub fn password(bytes: &[u8]) {
         return;
     };
     let quick = match form {
+        Some(Form::Crypt) if des::has_form(rest) => true,
         // Rounds of these forms are not decimal digits, or are a fixed number.
         Some(Form::Crypt | Form::Pbkdf2Binary | Form::Pkcs5s2) => false,
         Some(Form::Argon2 | Form::Pbkdf2(_) | Form::Scram(_)) => is_short(rest),

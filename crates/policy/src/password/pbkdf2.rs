@@ -70,6 +70,11 @@ pub fn check_binary(encoded: &[u8]) -> Result<(), Excess> {
     }
 }
 
+/// The rounds of a value `rounds$salt$key`; `None` if it has another form.
+pub fn rounds(encoded: &[u8]) -> Option<u32> {
+    encoded.split(|it| *it == b'$').next().and_then(decimal)
+}
+
 /// Verifies `rounds$salt$key`.
 pub fn verify(prf: Prf, encoded: &[u8], given: &[u8]) -> bool {
     let mut parts = encoded.splitn(3, |it| *it == b'$');

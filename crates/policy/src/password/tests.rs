@@ -47,6 +47,12 @@ const VECTORS: &[&str] = &[
     "{ARGON2I}$argon2i$v=19$m=4096,t=3,p=1$KV+NKkD0XyJPkE75n+VgxA\
         $0KLeYALnBB1wCzljoj7ZRL9tSG4MfRA2NV8mWvoyNQc",
     "{SSHA}98k4LrEZZWEd3StQOLt1FZsY5YQ6kPWy",
+    "{APR1}liG75Pb7FJZmD2JSkE+sr3NhbHRzYWx0",
+    "{BSDMD5}MzHHs2aN/vhc0SSImYlqy3NhbHRzYWx0",
+    "{NT}CFC43211BA8DC470832267827CAC1407",
+    "{NS-MTA-MD5}121c77516ae9a3545e259fc31ebb8db00123456789abcdef0123456789abcdef",
+    "{CRYPT}$gy$j75$abcdefghijklmnop$5ajbgv/UanA5M5qJVWF5whKEQl5QwuhPGXEZ6W8eONC",
+    "{GOST_YESCRYPT}$gy$jB5$Fgh1aXkm3CwR7Mf4XyJ1z0$zb6WRs8YD8r8OwGR6Q4hzb1ADk4FP3bS5qfVaPrW6XC",
     "{SCRAM-SHA-1}4096:AAECAwQFBgcICQoLDA0ODw==$2wGu+bKZ7zLh+iYzqvJq/NfiLx8=:UjWfJQyA9t0McY5I\
         IIiKTkidjZ0=",
     "{SCRAM-SHA-256}4096:AAECAwQFBgcICQoLDA0ODw==$yERwYmHlx0VrpoYfOn54hMTjBUKWnmK42IDjnWgQWkk\
@@ -73,6 +79,35 @@ fn every_scheme_verifies_its_vector_and_nothing_else() {
             "{stored}"
         );
     }
+}
+
+#[test]
+fn published_vectors_of_old_schemes_are_right() {
+    // The NT hashes of [MS-NLMP] §4.2.2.1.2, of nothing, and of characters beyond ASCII.
+    for (stored, given) in [
+        ("{NT}a4f49c406510bdcab6824ee7c30fd852", "Password"),
+        ("{NT}8846f7eaee8fb117ad06bdd830b7586c", "password"),
+        ("{nt}31d6cfe0d16ae931b73c59d7e0c089c0", ""),
+    ] {
+        assert!(verify(stored.as_bytes(), given.as_bytes()), "{stored}");
+    }
+    assert!(!verify(b"{NT}8846f7eaee8fb117ad06bdd830b7586", b"password"));
+    assert!(!verify(b"{NT}8846f7eaee8fb117ad06bdd830b7586c", b"\xFF"));
+    // libcrypt's results; only eight characters count.
+    for (stored, given) in [
+        ("{CRYPT}abhfCpXqd4GrI", &b"correct horse"[..]),
+        ("{CRYPT}abhfCpXqd4GrI", b"correct battery"),
+        ("{CRYPT}abmF1QH4PEr.E", b""),
+        ("{CRYPT}./17m29LFAflg", b"secret"),
+        ("{crypt}Zz3aQFWx4HIEg", b"p\xE9ssword\xFF"),
+    ] {
+        assert!(verify(stored.as_bytes(), given), "{stored}");
+        assert!(is_des(stored.as_bytes()), "{stored}");
+    }
+    assert!(!verify(b"{CRYPT}abhfCpXqd4GrI", b"correcT horse"));
+    assert!(!verify(b"{CRYPT}./17m29LFAflg", b"secret\0"));
+    assert!(!verify(b"{CRYPT}./17m29LFAfl", b"secret") && !is_des(b"{CRYPT}./17m29LFAfl"));
+    assert!(!is_des(b"{CRYPT}$1$saltsalt$") && !is_des(b"{SHA}abhfCpXqd4GrI"));
 }
 
 #[test]
@@ -244,9 +279,10 @@ fn passwords_longer_than_the_longest_match_nothing() {
 #[test]
 fn many_rounds_are_for_short_passwords() {
     let (short, long) = (vec![b'x'; 191], vec![b'x'; 192]);
-    let of = |given: &[u8]| crypt::hash_sha512(b"0123456789abcdef", given);
+    let of = |given: &[u8]| crypt::hash_sha512(5_000, b"0123456789abcdef", given);
     // 5,000 rounds are few enough for a long password.
-    assert!(verify(format!("{{CRYPT}}{}", of(&long)).as_bytes(), &long));
+    let long_hash = of(&long).expect("a hash");
+    assert!(verify(format!("{{CRYPT}}{long_hash}").as_bytes(), &long));
     assert!(crypt::is_bounded(1_000_000, short.len()) && crypt::is_bounded(5_000, 1_024));
     assert!(!crypt::is_bounded(1_000_001, long.len()));
 }

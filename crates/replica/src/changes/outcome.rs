@@ -142,6 +142,7 @@ mod tests {
             ending: Vec::new(),
             left_work: false,
             concerned: Concerned::default(),
+            rehashed: Vec::new(),
             configuration: false,
             reclaimed: 0,
             audited: None,

@@ -154,6 +154,9 @@ impl Executor {
         // attempt must not add them again.
         self.following.relayed = group.relayed();
         taken?;
+        if !group.rehashed().is_empty() {
+            self.parts.observer.rehashed(group.rehashed());
+        }
         let (work, following) = group.commit(&self.parts.catalog)?;
         self.following = following;
         Ok(work)

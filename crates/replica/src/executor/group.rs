@@ -5,6 +5,7 @@ use crate::changes::Outcome;
 use crate::commit_log::{DIGEST_EVERY, LogEvent, LogRecord};
 use crate::payload::{self, Head};
 use arc_swap::ArcSwap;
+use policy::rehash::Rehashed;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
 use state::concerned::Concerned;
@@ -45,6 +46,8 @@ pub(super) struct Done {
     pub version: u64,
     /// Accounts whose connections are to be judged again.
     pub concerned: Concerned,
+    /// Passwords that were stored in another form.
+    pub rehashed: Vec<Rehashed>,
     /// Whether work was left to later writes.
     pub left_work: bool,
     /// Dynamic entries that were written, with their ends in seconds since 1970.
@@ -289,6 +292,7 @@ impl<'g> Group<'g> {
         done.changed += applied.changed;
         done.reclaimed += applied.reclaimed;
         done.concerned.join(&applied.concerned);
+        done.rehashed.extend(applied.rehashed);
         done.left_work |= applied.left_work;
         done.ending.extend(applied.ending);
         done.audited.extend(applied.audited);
@@ -327,6 +331,11 @@ impl<'g> Group<'g> {
     fn settle(&mut self, own: Option<u64>, fate: Fate) {
         let settled = own.map(|number| Settled { number, fate });
         self.done.settled.extend(settled);
+    }
+
+    /// Passwords that were stored in another form so far.
+    pub fn rehashed(&self) -> &[Rehashed] {
+        &self.done.rehashed
     }
 
     /// Commits the transaction, after publishing the catalog that it needs.

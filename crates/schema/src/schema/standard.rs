@@ -139,10 +139,16 @@ const STANDARD_FILES: &[(&str, &str)] = &[
 const LEVEL_3: u32 = 3;
 
 /// The files of definitions that came with format level 3.
-const FILES_OF_LEVEL_3: &[(&str, &str)] = &[(
-    "pando_identities.schema",
-    include_str!("../../definitions/pando_identities.schema"),
-)];
+const FILES_OF_LEVEL_3: &[(&str, &str)] = &[
+    (
+        "pando_identities.schema",
+        include_str!("../../definitions/pando_identities.schema"),
+    ),
+    (
+        "pando_passwords.schema",
+        include_str!("../../definitions/pando_passwords.schema"),
+    ),
+];
 
 /// The files of the standard schema at a format level.
 pub(super) fn files_at(level: u32) -> impl Iterator<Item = &'static (&'static str, &'static str)> {

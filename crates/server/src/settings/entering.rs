@@ -23,6 +23,8 @@ impl Config {
             scheme: self.password_scheme,
             count_repeated: self.settings.passwords.count_repeated,
             tell_locked: self.settings.passwords.tell_locked,
+            rehash_on_bind: self.settings.passwords.rehash_on_bind,
+            allow_des: self.settings.passwords.allow_des,
         }
     }
 

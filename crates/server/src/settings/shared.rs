@@ -21,7 +21,7 @@ impl Section {
     pub fn shares(&self, setting: &Setting) -> bool {
         match self.name {
             "limits" | "anonymous_limits" | "administrator_limits" | "dynamic_entries" => true,
-            "passwords" => matches!(setting.name, "scheme" | "count_repeated" | "tell_locked"),
+            "passwords" => !matches!(setting.name, "remembered_max" | "remembered_s"),
             _ => false,
         }
     }

@@ -303,6 +303,14 @@ section! {
         /// ppolicy_use_lockout of slapd): to a bind with the right password, from an address where
         /// it was right lately. Other binds are told nothing, and not verified under a lock.
         tell_locked: bool = false, "`true` or `false`", Restart;
+
+        /// Whether a password that is stored with another scheme than `scheme`, or at less cost, is
+        /// hashed anew after a bind. pwdRehashOnBind of a password policy comes before this.
+        rehash_on_bind: bool = false, "`true` or `false`", Restart;
+
+        /// Whether passwords hashed by traditional crypt(3), with DES, are right. It looks at eight
+        /// characters only, and every such hash can be broken.
+        allow_des: bool = false, "`true` or `false`", Restart;
     }
 }
 

@@ -140,7 +140,7 @@ fn provider(names: &[String]) -> Result<CryptoProvider, String> {
     if names.is_empty() {
         return Ok(provider);
     }
-    let known: Vec<String> = provider.cipher_suites.iter().map(|it| iana(it)).collect();
+    let known: Vec<String> = provider.cipher_suites.iter().map(iana).collect();
     if let Some(name) = names.iter().find(|it| !known.contains(it)) {
         let known = known.join(", ");
         return Err(format!(

@@ -9,11 +9,12 @@ use crate::stop::Stop;
 use crate::time;
 use crate::write::Write;
 use audit::Operation;
+use policy::rehash::Rehashed;
 use policy::{AccountState, Attempt, Lock, PasswordPolicy};
 use protocol::ResultCode;
 use schema::{AttributeNumber, Description, TypeId};
 use std::borrow::Cow;
-use store::EntryView;
+use store::{EntryId, EntryView};
 
 /// Syntax in which pwdHistory stores former values: octet strings.
 const HISTORY_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.40";
@@ -65,14 +66,62 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
+    /// Stamps a modified entry, after the effects that a change of password or lock has on its
+    /// account. Returns the change of a password that only has another form.
+    pub(super) fn stamp_modified(
+        &self,
+        write: &Write,
+        id: EntryId,
+        before: &EntryView<'_>,
+        draft: &mut Draft<'_>,
+        changed: &[AttributeNumber],
+        numbers: Option<&Numbers>,
+    ) -> Result<Option<Rehashed>, Stop> {
+        if write.has(|it| it.rehashes) {
+            return Ok(Some(self.rehashed(id, before, draft)));
+        }
+        self.follow_change(write, Some(before), draft, changed, numbers)?;
+        self.stamp(draft, write.by(), changed);
+        Ok(None)
+    }
+
+    /// Stamps an entry of which a password has another form. Its modifiersName and modifyTimestamp
+    /// stay, because no user has changed it.
+    fn rehashed(&self, id: EntryId, before: &EntryView<'_>, draft: &mut Draft<'_>) -> Rehashed {
+        let csn = self.change_sequence_number();
+        let known = &self.catalog.known;
+        draft.stamp(&self.schema, known.entry_csn.number, csn.into_bytes());
+        let number = known.user_password.number;
+        let had = before.attribute(number);
+        let had: Vec<u64> = had.map_or_else(Vec::new, |it| {
+            it.values().into_iter().map(passwords::digest_of).collect()
+        });
+        let has = draft.find(number);
+        let has: Vec<u64> = has.map_or_else(Vec::new, |it| {
+            it.values.iter().map(passwords::digest_of).collect()
+        });
+        let only = |of: &[u64], other: &[u64]| {
+            let only = of.iter().find(|it| !other.contains(it));
+            only.copied().unwrap_or(0)
+        };
+        Rehashed {
+            entry: id.0,
+            before: passwords::sum_of(&had),
+            after: passwords::sum_of(&has),
+            old: only(&had, &has),
+            new: only(&has, &had),
+        }
+    }
+
     /// Returns the numbers of the account state's attributes if a change of these attributes
     /// concerns an account, else `None`.
     pub(super) fn account_concerned(
         &mut self,
+        write: &Write,
         changed: &[AttributeNumber],
     ) -> Result<Option<Numbers>, Stop> {
         let policing = &self.catalog.policing;
-        if policing.is_idle(&self.schema) {
+        if policing.is_idle(&self.schema) || write.has(|it| it.rehashes) {
             return Ok(None);
         }
         let password = self.catalog.known.user_password.number;
@@ -103,7 +152,7 @@ impl Execution<'_, '_> {
             let named = account::number_of(&self.schema, policing.types.subentry);
             let named = named.and_then(|it| draft.find(it)?.values.iter().next());
             let snapshot = self.batch.snapshot();
-            let policy = policing.policy(&snapshot, &self.schema, named)?;
+            let policy = policing.policy(&snapshot, &self.schema, named, write.name())?;
             (policy, policing.types.state(&values))
         };
         let Some(policy) = policy else {

@@ -20,7 +20,7 @@ impl Execution<'_, '_> {
         for given in &addition.attributes {
             numbers.push(self.number(&given.description)?);
         }
-        let account = self.account_concerned(&numbers)?;
+        let account = self.account_concerned(write, &numbers)?;
         let mut draft = Draft::new(parent, &addition.rdn_spelled);
         for (given, number) in addition.attributes.iter().zip(&numbers) {
             let values = draft.values_mut(&self.schema, *number);

@@ -29,10 +29,10 @@ impl Execution<'_, '_> {
             numbers.push(self.number(&change.given.description)?);
         }
         let due = self.numbers_due(name)?;
-        let account = self.account_concerned(&numbers)?;
+        let account = self.account_concerned(write, &numbers)?;
         let object_class = self.catalog.known.object_class.number;
         let (permissive, relaxed) = (write.has(|it| it.permissive), write.has(|it| it.relaxed));
-        let (end, counters, edits, audited);
+        let (end, counters, edits, rehashed, audited);
         let bytes = {
             let snapshot = self.batch.snapshot();
             let Some(view) = snapshot.entry(id)? else {
@@ -67,8 +67,8 @@ impl Execution<'_, '_> {
             } else {
                 self.check_classes(&mut draft)?;
             }
-            self.follow_change(write, Some(&view), &mut draft, &numbers, account.as_ref())?;
-            self.stamp(&mut draft, write.by(), &numbers);
+            let account = account.as_ref();
+            rehashed = self.stamp_modified(write, id, &view, &mut draft, &numbers, account)?;
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }
@@ -90,6 +90,7 @@ impl Execution<'_, '_> {
         self.keep(&counters)?;
         self.audit(Operation::Modify, id, &audited)?;
         self.history.modified(id);
+        self.noticed.rehashed.extend(rehashed);
         self.notice_end(id, end);
         Ok(())
     }

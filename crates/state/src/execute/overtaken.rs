@@ -8,8 +8,18 @@ use super::Execution;
 use super::unit::Broken;
 use crate::stop::{Refusal, Stop};
 use crate::write::{Change, Unit, Write};
-use protocol::ResultCode;
+use protocol::{LdapResult, ResultCode};
 use store::Lookup;
+
+/// Diagnostic of a write that was overtaken. No other refusal has it.
+const OVERTAKEN: &str = "another write changed the entry first: read it and decide again";
+
+/// Whether a write was refused because its entry changed after [`WriteOptions::seen`].
+///
+/// [`WriteOptions::seen`]: crate::write::WriteOptions::seen
+pub fn is_overtaken(result: &LdapResult) -> bool {
+    result.code == ResultCode::ASSERTION_FAILED && result.diagnostic == OVERTAKEN
+}
 
 impl Execution<'_, '_> {
     /// Refuses a unit with a write that another write has overtaken.
@@ -34,7 +44,6 @@ impl Execution<'_, '_> {
         if changed <= seen {
             return Ok(());
         }
-        let text = "another write changed the entry first: read it and decide again";
-        Err(Refusal::new(ResultCode::ASSERTION_FAILED, text).into())
+        Err(Refusal::new(ResultCode::ASSERTION_FAILED, OVERTAKEN).into())
     }
 }

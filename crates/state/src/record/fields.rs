@@ -25,6 +25,7 @@ pub(super) mod field {
     pub const TREE: u8 = 11;
     pub const COUNTS_PASSWORDS: u8 = 12;
     pub const SEEN: u8 = 13;
+    pub const REHASHES: u8 = 15;
     pub const ADD: u8 = 16;
     pub const MODIFY: u8 = 17;
     pub const DELETE: u8 = 18;
@@ -144,6 +145,7 @@ fn put_options(out: &mut Vec<u8>, options: &WriteOptions) {
         (field::RELAXED, options.relaxed),
         (field::TREE, options.tree),
         (field::COUNTS_PASSWORDS, options.counts_passwords),
+        (field::REHASHES, options.rehashes),
     ];
     for (tag, _) in flags.into_iter().filter(|(_, set)| *set) {
         put_field(out, tag, &[1]);
@@ -159,7 +161,7 @@ fn take_option(
     content: &[u8],
     into: &mut Option<Box<WriteOptions>>,
 ) -> Result<bool, String> {
-    if !(field::ADMINISTRATOR..=field::SEEN).contains(&tag) {
+    if !(field::ADMINISTRATOR..=field::SEEN).contains(&tag) && tag != field::REHASHES {
         return Ok(false);
     }
     let options = into.get_or_insert_default();
@@ -172,6 +174,7 @@ fn take_option(
         field::RELAXED => options.relaxed = content == [1],
         field::TREE => options.tree = content == [1],
         field::COUNTS_PASSWORDS => options.counts_passwords = content == [1],
+        field::REHASHES => options.rehashes = content == [1],
         _ => options.seen = Some(take_position(content)?),
     }
     Ok(true)

@@ -106,7 +106,7 @@ fn attempt() -> impl Strategy<Value = Attempt> {
 
 fn options() -> impl Strategy<Value = WriteOptions> {
     let bytes = || proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
-    let flags = any::<[bool; 5]>();
+    let flags = any::<[bool; 6]>();
     let seen = proptest::option::of(any::<u64>());
     let fields = (flags, bytes(), bytes(), bytes(), seen);
     fields.prop_map(
@@ -120,8 +120,10 @@ fn options() -> impl Strategy<Value = WriteOptions> {
             relaxed: flags[2],
             tree: flags[3],
             counts_passwords: flags[4],
+            rehashes: flags[5],
             seen,
             former: None,
+            hashing: None,
         },
     )
 }

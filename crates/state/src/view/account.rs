@@ -3,6 +3,9 @@
 use super::plain::PlainView;
 use crate::account::Account;
 use crate::stop::Stop;
+use crate::write::Addition;
+use policy::PasswordPolicy;
+use schema::Name;
 use store::EntryId;
 
 impl PlainView<'_> {
@@ -18,6 +21,19 @@ impl PlainView<'_> {
             Some(view) => Ok(policing.former_passwords(schema, &view)),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// The password policy of a new entry; `None` if none applies to it.
+    pub fn policy_of_new(
+        &self,
+        name: &Name,
+        addition: &Addition,
+    ) -> Result<Option<PasswordPolicy>, Stop> {
+        let (policing, schema) = (&self.catalog.policing, &self.catalog.schema);
+        let mut attributes = addition.attributes.iter();
+        let named = attributes.find(|it| it.description.type_id == policing.types.subentry);
+        let named = named.and_then(|it| it.values.first().map(Vec::as_slice));
+        Ok(policing.policy(self.snapshot, schema, named, name)?)
     }
 
     /// The entry as an account; `None` if no password policy applies to it.

@@ -188,8 +188,11 @@ impl<'a> View<'a> {
     pub fn entry<'c>(&'c self, id: EntryId) -> Result<Option<VisibleEntry<'c, 'a>>, Stop> {
         let entry = self.reached(id)?;
         match entry {
+            Some(entry) if self.has_rules => Ok(match entry.sight.is_none_or(|it| it.discloses) {
+                true => Some(entry),
+                false => None,
+            }),
             Some(entry) if !self.sees_config && self.is_configuration(id, &entry.row)? => Ok(None),
-            Some(entry) if entry.sight.is_some_and(|it| !it.discloses) => Ok(None),
             entry => Ok(entry),
         }
     }
@@ -265,7 +268,7 @@ impl<'a> View<'a> {
     #[inline]
     pub fn hides(&self, entry: Option<&VisibleEntry<'_, '_>>) -> Result<bool, Stop> {
         match entry {
-            Some(entry) if !entry.is_returned() => Ok(true),
+            Some(entry) if self.has_rules => Ok(!entry.is_returned()),
             Some(entry) if !self.sees_config => self.is_configuration(entry.id, &entry.row),
             _ => Ok(false),
         }

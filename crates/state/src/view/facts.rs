@@ -3,13 +3,16 @@
 use super::dynamic::DynamicGroups;
 use super::membership::Reach;
 use super::plain::PlainView;
+use super::remembered::Ruled;
 use super::stored::StoredEntry;
 use crate::catalog::Catalog;
 use crate::stop::Stop;
 use policy::Subject;
 use policy::access::facts::{EntryFacts, Group, SubjectFacts};
+use roaring::RoaringTreemap;
 use schema::{Filter, Name, Truth, TypeId, ValueSource};
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
 use store::{EntryId, EntryView, Lookup, Snapshot};
 
 /// Facts about the entries of subjects, and about groups.
@@ -17,6 +20,8 @@ pub(super) struct OfSubject<'f> {
     snapshot: &'f Snapshot<'f>,
     catalog: &'f Catalog,
     server: Subject,
+    /// An entry, and the groups that it is in.
+    climbed: RefCell<Option<(EntryId, RoaringTreemap)>>,
     /// Whether a write is executed: then no fact may depend on which indexes are complete here.
     executes: bool,
 }
@@ -27,6 +32,7 @@ impl<'f> OfSubject<'f> {
             snapshot: view.snapshot,
             catalog: view.catalog,
             server: Subject::server(),
+            climbed: RefCell::new(None),
             executes: view.executes,
         }
     }
@@ -70,9 +76,15 @@ impl SubjectFacts for OfSubject<'_> {
             if !self.executes && !view.knows_groups() {
                 return Ok(Truth::Undefined);
             }
-            let mut climb = view.climb_from(member, Reach::Everything)?;
-            view.whole(|| view.climb(&mut climb, &mut DynamicGroups::default()))?;
-            Ok(climb.ids().contains(id.0).into())
+            let is_known = |it: &(EntryId, _)| it.0 == member;
+            if !self.climbed.borrow().as_ref().is_some_and(is_known) {
+                let mut climb = view.climb_from(member, Reach::Everything)?;
+                view.whole(|| view.climb(&mut climb, &mut DynamicGroups::default()))?;
+                *self.climbed.borrow_mut() = Some((member, climb.ids()));
+            }
+            let climbed = self.climbed.borrow();
+            let is_in = climbed.as_ref().is_some_and(|it| it.1.contains(id.0));
+            Ok(is_in.into())
         })
     }
 }
@@ -87,24 +99,65 @@ pub(super) struct Place<'e, 'v> {
 /// Facts about the entry that a decision is about.
 pub(super) struct OfEntry<'f> {
     view: &'f PlainView<'f>,
-    name: &'f Name,
+    /// The name, read when it is asked for.
+    name: OnceCell<Cow<'f, Name>>,
     /// The entry; `None` if there is none of this name.
     place: Option<Place<'f, 'f>>,
+    /// Where ids of entries are remembered by name, if no two entries may have the same name.
+    ids: Option<&'f Ruled>,
     cut: Cell<bool>,
+    /// Whether a fact was asked for that a change of the entry may turn.
+    has_read: Cell<bool>,
 }
 
 impl<'f> OfEntry<'f> {
-    pub fn new(
+    /// Facts about a stored entry. With `ids` the entry is told from others by its id.
+    pub fn stored(
         view: &'f PlainView<'f>,
-        name: &'f Name,
-        place: Option<Place<'f, 'f>>,
+        place: Place<'f, 'f>,
+        ids: Option<&'f Ruled>,
     ) -> OfEntry<'f> {
         OfEntry {
             view,
-            name,
-            place,
+            name: OnceCell::new(),
+            place: Some(place),
+            ids,
             cut: Cell::new(false),
+            has_read: Cell::new(false),
         }
+    }
+
+    /// Facts about the entry of a name, if there is one.
+    pub fn named(
+        view: &'f PlainView<'f>,
+        name: &'f Name,
+        place: Option<Place<'f, 'f>>,
+        ids: Option<&'f Ruled>,
+    ) -> OfEntry<'f> {
+        OfEntry {
+            view,
+            name: OnceCell::from(Cow::Borrowed(name)),
+            place,
+            ids,
+            cut: Cell::new(false),
+            has_read: Cell::new(false),
+        }
+    }
+
+    /// The name of the entry as stored; `None` if it cannot be read, or means nothing.
+    fn stored_name(&self) -> Option<Name> {
+        let mut spelled = Vec::with_capacity(64);
+        let view = self.view;
+        view.snapshot
+            .write_name(self.place?.row, &mut spelled)
+            .ok()?;
+        let spelled = std::str::from_utf8(&spelled).ok()?;
+        view.catalog.schema.resolve_name(spelled).ok()
+    }
+
+    /// Whether a fact was asked for that follows from the values of the entry.
+    pub fn has_read(&self) -> bool {
+        self.has_read.get()
     }
 
     /// Whether a fact could not be read, so that decisions made from the facts are void.
@@ -122,13 +175,32 @@ impl<'f> OfEntry<'f> {
 
 impl EntryFacts for OfEntry<'_> {
     fn name(&self) -> &Name {
-        self.name
+        self.name.get_or_init(|| {
+            let name = self.stored_name();
+            self.cut.set(self.cut.get() || name.is_none());
+            Cow::Owned(name.unwrap_or_default())
+        })
+    }
+
+    fn is_named(&self, name: &Name) -> Truth {
+        let (Some(ids), Some(place)) = (self.ids, self.place) else {
+            return (self.name() == name).into();
+        };
+        let find = || {
+            Ok(match self.view.snapshot.find(name)? {
+                Lookup::Found(id) => Some(id),
+                Lookup::Missing { .. } => None,
+            })
+        };
+        let named = ids.entry_named(name, find);
+        self.read(named.map(|it| (it == Some(place.id)).into()))
     }
 
     fn matches(&self, filter: &Filter) -> Truth {
         let Some(Place { id, row }) = self.place else {
             return Truth::Undefined;
         };
+        self.has_read.set(true);
         self.read(StoredEntry::evaluate(
             self.view,
             id,
@@ -142,16 +214,26 @@ impl EntryFacts for OfEntry<'_> {
         let Some(place) = self.place else {
             return Truth::Undefined;
         };
+        self.has_read.set(true);
         self.read(names(self.view, place, attribute, subject))
     }
 
     fn superior_names(&self, attribute: TypeId, subject: &Name) -> Truth {
-        let Some(superior) = self.name.parent() else {
-            return Truth::False;
+        let known = self.ids.and(self.place).map(|it| it.row.parent());
+        let superior = match known {
+            Some(_) => None,
+            None => match self.name().parent() {
+                None => return Truth::False,
+                superior => superior,
+            },
         };
         let found = || {
-            let Lookup::Found(id) = self.view.snapshot.find(&superior)? else {
-                return Ok(Truth::Undefined);
+            let id = match &superior {
+                None => known.unwrap_or(EntryId::ROOT),
+                Some(superior) => match self.view.snapshot.find(superior)? {
+                    Lookup::Found(id) => id,
+                    Lookup::Missing { .. } => return Ok(Truth::Undefined),
+                },
             };
             match self.view.snapshot.entry(id)? {
                 Some(row) => names(self.view, Place { id, row: &row }, attribute, subject),

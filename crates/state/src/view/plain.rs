@@ -3,8 +3,8 @@
 
 use super::lenders::{self, Lender};
 use super::pace::Pace;
+use super::remembered::Ruled;
 use super::served::{Permit, Served};
-use super::sights::Ruled;
 use crate::catalog::Catalog;
 use crate::history::{self, Change, Extent, Moment, Occasion};
 use crate::progress::Progress;
@@ -13,7 +13,8 @@ use crate::time;
 use policy::Subject;
 use protocol::ResultCode;
 use schema::{Filter, Name, NumberSet};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 use store::{EntryId, Lookup, Snapshot, TreeWalk};
 
 /// The empty set of hidden attributes: the administrator sees all.
@@ -32,7 +33,9 @@ pub struct PlainView<'a> {
     /// Whether the subject is judged by rules of the directory instead of the built-in ones.
     pub(super) has_rules: bool,
     /// The rules for the subject, once a question was asked.
-    pub(super) ruled: OnceCell<Box<Ruled>>,
+    pub(super) ruled: OnceCell<Rc<Ruled>>,
+    /// Whether rules decided about a change by what the entry holds.
+    pub(super) decided_by_entry: Cell<bool>,
     /// The subject's own entry, once it was asked for.
     own: OnceCell<Option<EntryId>>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
@@ -96,6 +99,7 @@ impl<'a> PlainView<'a> {
             has_rules: false,
             ruled: OnceCell::new(),
             own: OnceCell::new(),
+            decided_by_entry: Cell::new(false),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -168,11 +172,23 @@ impl<'a> PlainView<'a> {
     /// Looks a name up. An entry that the subject may not know of is reported as missing.
     #[inline]
     pub fn find(&self, name: &Name) -> Result<Place, Stop> {
-        let place = self.find_any(name)?;
         match self.has_rules {
-            false => Ok(place),
-            true => self.disclosed(place),
+            false => self.find_any(name),
+            true => self.find_disclosed(name),
         }
+    }
+
+    #[cold]
+    fn find_disclosed(&self, name: &Name) -> Result<Place, Stop> {
+        let place = match self.find_rule(name)? {
+            Some(Lookup::Found(id)) => Place::Found(id),
+            Some(Lookup::Missing { matched, depth }) => Place::Missing {
+                matched: Some(matched),
+                depth,
+            },
+            None => self.find_any(name)?,
+        };
+        self.disclosed(place)
     }
 
     /// Looks up a name that somebody authenticates with, or is authenticated as: that entry need
@@ -196,7 +212,7 @@ impl<'a> PlainView<'a> {
 
     /// The place as far as the rules disclose it: an entry that they do not is missing, below the
     /// nearest superior that they disclose.
-    #[cold]
+    #[inline(never)]
     fn disclosed(&self, place: Place) -> Result<Place, Stop> {
         let (mut at, found) = match place {
             Place::Found(id) => (id, true),
@@ -207,10 +223,17 @@ impl<'a> PlainView<'a> {
         };
         let mut is_first = true;
         while at != EntryId::ROOT {
-            let Some(row) = self.snapshot.entry(at)? else {
-                break;
+            let (discloses, superior) = match self.recent_sight(at) {
+                Some(sight) if sight.discloses => (true, EntryId::ROOT),
+                _ => {
+                    let Some(row) = self.snapshot.entry(at)? else {
+                        break;
+                    };
+                    let discloses = self.sight(at, &row)?.is_some_and(|it| it.discloses);
+                    (discloses, row.parent())
+                }
             };
-            if self.sight(at, &row)?.is_some_and(|it| it.discloses) {
+            if discloses {
                 return Ok(match found && is_first {
                     true => Place::Found(at),
                     false => Place::Missing {
@@ -219,7 +242,7 @@ impl<'a> PlainView<'a> {
                     },
                 });
             }
-            (at, is_first) = (row.parent(), false);
+            (at, is_first) = (superior, false);
         }
         Ok(Place::Missing {
             matched: None,

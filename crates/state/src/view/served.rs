@@ -1,6 +1,7 @@
 //! Time and memory, which a view has while a client waits. Execution, import and checks have none
 //! of them, so their outcome depends on the snapshot and the record alone.
 
+use super::remembered::JudgedSubjects;
 use crate::stop::Stop;
 use std::fmt::Debug;
 
@@ -11,6 +12,9 @@ pub trait Served {
 
     /// Microseconds of a clock that never goes back, from any beginning.
     fn steady_us(&self) -> u64;
+
+    /// Access rules judged for subjects, which the serving thread keeps for later operations.
+    fn judged(&self) -> &JudgedSubjects;
 
     /// Memory of the server's budget for what walks keep from one slice to the next.
     fn room(&self) -> Box<dyn Room>;

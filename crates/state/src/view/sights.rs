@@ -1,25 +1,25 @@
-//! Sights: rights of one subject to see entries, kept for one operation.
+//! Sights: rights of one subject to see entries. Entries with equal rights share one.
 
 use crate::catalog::Catalog;
-use policy::access::decide::SubjectRules;
 use policy::access::objects::{Object, ObjectSet};
+use policy::access::outlook::Seen;
 use schema::{AttributeNumber, NumberSet, TypeId};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
-/// The rules for the subject of a view.
-pub(super) struct Ruled {
-    pub rules: SubjectRules,
-    sights: Sights,
+/// Sights in one piece of the list.
+const PIECE: usize = 16;
+
+/// Sights of one subject, by numbers from 0 on. They stay where they are.
+#[derive(Default)]
+pub(super) struct Sights {
+    count: Cell<usize>,
+    first: Piece,
 }
 
-/// Sights of one operation, each followed by those made after it: they stay where they are as long
-/// as the view. Entries with equal rights share one.
 #[derive(Default)]
-struct Sights(OnceCell<Box<Kept>>);
-
-struct Kept {
-    sight: Sight,
-    later: Sights,
+struct Piece {
+    sights: [OnceCell<Box<Sight>>; PIECE],
+    later: OnceCell<Box<Piece>>,
 }
 
 /// A subject's rights to see one entry.
@@ -37,6 +37,33 @@ pub(super) struct Sight {
 }
 
 impl Sight {
+    /// The sight of a subject with these rights.
+    pub fn new(catalog: &Catalog, seen: Seen) -> Sight {
+        let Seen {
+            read,
+            search,
+            discloses,
+        } = seen;
+        let schema = &catalog.schema;
+        let lacking = |held: &ObjectSet| -> NumberSet {
+            let all = schema.known_attributes();
+            let lacking = all.filter(|it| !held.contains(Object::Attribute(it.type_id)));
+            lacking.map(|it| it.number).collect()
+        };
+        let mut unsearched = lacking(&search);
+        // Filters never use secrets, whoever may read them.
+        let secrets = catalog.access.secrets().types().iter();
+        unsearched.extend(secrets.flat_map(|it| schema.numbers_of(*it)).copied());
+        Sight {
+            discloses,
+            returns: read.contains(Object::Entry),
+            unread: lacking(&read),
+            unsearched,
+            read,
+            search,
+        }
+    }
+
     /// Whether the subject may read an attribute.
     pub fn reads(&self, type_id: TypeId) -> bool {
         self.read.contains(Object::Attribute(type_id))
@@ -52,55 +79,57 @@ impl Sight {
     pub fn searches_number(&self, number: AttributeNumber) -> bool {
         !self.unsearched.contains(number)
     }
-}
 
-impl Ruled {
-    pub fn new(rules: SubjectRules) -> Ruled {
-        Ruled {
-            rules,
-            sights: Sights::default(),
-        }
+    /// Whether it shows of an entry what these rights do; other things than the entry and its
+    /// attributes are not compared.
+    pub fn is_of_entry(&self, seen: &Seen) -> bool {
+        let same = |one: &ObjectSet, other: &ObjectSet| {
+            one.attributes().eq(other.attributes())
+                && one.contains(Object::Entry) == other.contains(Object::Entry)
+        };
+        self.discloses == seen.discloses
+            && same(&self.read, &seen.read)
+            && same(&self.search, &seen.search)
     }
 
-    /// The sight with these rights, shared with earlier entries that had equal ones.
-    pub fn kept(
-        &self,
-        catalog: &Catalog,
-        read: ObjectSet,
-        search: ObjectSet,
-        discloses: bool,
-    ) -> &Sight {
-        let is_equal =
-            |it: &Sight| it.read == read && it.search == search && it.discloses == discloses;
-        let mut at = &self.sights;
-        while let Some(kept) = at.0.get() {
-            if is_equal(&kept.sight) {
-                return &kept.sight;
-            }
-            at = &kept.later;
+    fn is_of(&self, seen: &Seen) -> bool {
+        self.discloses == seen.discloses && self.read == seen.read && self.search == seen.search
+    }
+}
+
+impl Sights {
+    /// The sight with this number.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&Sight> {
+        let number = number as usize;
+        let mut piece = &self.first;
+        for _ in 0..number / PIECE {
+            piece = piece.later.get()?;
         }
-        let schema = &catalog.schema;
-        let lacking = |held: &ObjectSet| -> NumberSet {
-            let all = schema.known_attributes();
-            let lacking = all.filter(|it| !held.contains(Object::Attribute(it.type_id)));
-            lacking.map(|it| it.number).collect()
-        };
-        let mut unsearched = lacking(&search);
-        // Filters never use secrets, whoever may read them.
-        let secrets = catalog.access.secrets().types().iter();
-        unsearched.extend(secrets.flat_map(|it| schema.numbers_of(*it)).copied());
-        let sight = Sight {
-            discloses,
-            returns: read.contains(Object::Entry),
-            unread: lacking(&read),
-            unsearched,
-            read,
-            search,
-        };
-        let kept = at.0.get_or_init(|| {
-            let later = Sights::default();
-            Box::new(Kept { sight, later })
-        });
-        &kept.sight
+        piece.sights[number % PIECE].get().map(|it| &**it)
+    }
+
+    /// The number of the sight with these rights, and whether it is a new one.
+    pub fn number_of(&self, catalog: &Catalog, seen: Seen) -> (u32, bool) {
+        let count = self.count.get();
+        let mut piece = &self.first;
+        for number in 0..count {
+            if number > 0 && number % PIECE == 0 {
+                let Some(later) = piece.later.get() else {
+                    break;
+                };
+                piece = later;
+            }
+            let kept = piece.sights[number % PIECE].get();
+            if kept.is_some_and(|it| it.is_of(&seen)) {
+                return (number as u32, false);
+            }
+        }
+        if count > 0 && count % PIECE == 0 {
+            piece = piece.later.get_or_init(Box::default);
+        }
+        piece.sights[count % PIECE].get_or_init(|| Box::new(Sight::new(catalog, seen)));
+        self.count.set(count + 1);
+        (count as u32, true)
     }
 }

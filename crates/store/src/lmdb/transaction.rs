@@ -1,11 +1,11 @@
 //! Transactions: reading in all of them, writing in the one write transaction (`write.rs`).
 
-mod before;
+mod marks;
 mod write;
 
 pub use write::{CommitSync, Put, WriteTransaction};
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::CString;
 use std::ops::{Deref, Range};
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use lmdb_master_sys as ffi;
 
-use self::before::Before;
+use self::marks::Marks;
 use super::environment::{Environment, Statistics};
 use super::pages::{Each, RowValues};
 use super::trees::{TABLE_OF_TABLES, Trees};
@@ -240,6 +240,45 @@ impl Transaction {
             // transaction's end (`lmdb.h`, mdb_cursor_open), and nobody else has this one.
             unsafe { ffi::mdb_cursor_close(cursor.as_ptr()) };
         }
+    }
+}
+
+/// The state before a write transaction, in which rows that the transaction has not changed are
+/// looked up: its pages are read without LMDB's cursors (`pages.rs`), which costs a fraction. No
+/// other transaction can commit meanwhile, and LMDB gives no page of the newest committed state to
+/// the transaction that follows it.
+#[derive(Debug)]
+struct Before {
+    environment: Arc<Environment>,
+    /// The transaction that holds the state, begun with the first look-up; `None` if LMDB has no
+    /// place for one more reader.
+    state: OnceCell<Option<ReadTransaction>>,
+    changed: Marks,
+}
+
+impl Before {
+    /// Must be called while the write transaction is open, so that no other one commits.
+    fn new(environment: &Arc<Environment>) -> Before {
+        Before {
+            environment: Arc::clone(environment),
+            state: OnceCell::new(),
+            changed: Marks::default(),
+        }
+    }
+
+    /// Looks up a key; `None` if its row may have changed, or only LMDB can tell.
+    #[inline]
+    fn find(&self, table: Table, key: &[u8]) -> Option<RowValues<'_>> {
+        match self.changed.has(table.handle, key) {
+            true => None,
+            false => self.state()?.find(table, key),
+        }
+    }
+
+    /// The state; `None` if it cannot be read.
+    fn state(&self) -> Option<&ReadTransaction> {
+        let begin = || ReadTransaction::begin(&self.environment).ok();
+        self.state.get_or_init(begin).as_ref()
     }
 }
 

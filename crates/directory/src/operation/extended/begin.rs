@@ -23,7 +23,7 @@ pub(crate) fn begin(
     envelope: &Envelope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Flow, Stop> {
-    let Envelope { id, controls } = *envelope;
+    let Envelope { id, controls, .. } = *envelope;
     match extended::kind(request)? {
         Kind::WhoAmI => extended::who_am_i(context, id, out),
         Kind::StartTls => return start_tls(call, session, id, out),

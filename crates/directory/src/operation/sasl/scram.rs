@@ -125,7 +125,7 @@ fn end(
         trial: exchange.trial,
         proof: judged.proof,
     };
-    let mut verdict = bind::checked(context, bind_state, id, check, matched)?;
+    let mut verdict = bind::checked(context, bind_state, id, check, matched, None)?;
     if verdict.subject.is_some() {
         verdict.server_credentials = Some(judged.answer);
     }

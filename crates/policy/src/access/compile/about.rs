@@ -93,9 +93,11 @@ impl Cover {
         answers.max().unwrap_or(Answer::No)
     }
 
-    /// Returns whether values of an object are told apart.
-    pub(in crate::access) fn tells_values(&self, object: Object) -> bool {
-        self.values.iter().any(|it| it.types.contains(object))
+    /// Returns the objects whose values are told apart.
+    pub(in crate::access) fn told_apart(&self) -> ObjectSet {
+        let mut told = ObjectSet::default();
+        self.values.iter().for_each(|it| told.join(&it.types));
+        told
     }
 }
 

@@ -7,7 +7,7 @@ use crate::access::rules::{Clause, Grant, Then};
 use crate::access::words::Use;
 
 /// Rights to an entry itself.
-const TO_ENTRIES: RightSet = RightSet::of(&[
+pub(in crate::access) const TO_ENTRIES: RightSet = RightSet::of(&[
     Right::Disclose,
     Right::Authenticate,
     Right::Compare,
@@ -24,7 +24,7 @@ const TO_ENTRIES: RightSet = RightSet::of(&[
 ]);
 
 /// Rights to the place below an entry.
-const TO_CHILDREN: RightSet = RightSet::of(&[
+pub(in crate::access) const TO_CHILDREN: RightSet = RightSet::of(&[
     Right::Add,
     Right::Delete,
     Right::Rename,

@@ -1,4 +1,4 @@
-//! Facts that are asked for once, however many clauses need them.
+//! Facts that are asked for once, however many clauses need them, and kept with their answers.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,10 +14,19 @@ const FILTERS_MAX: usize = 64;
 pub(in crate::access) struct Memo<'f> {
     facts: &'f dyn SubjectFacts,
     groups: RefCell<HashMap<(Name, Group), Truth>>,
+    /// Every question about a filter.
     filters: RefCell<Vec<Matching>>,
 }
 
+/// Answers about a subject and about groups, as they were when they were asked for.
+#[derive(Debug, Default)]
+pub(in crate::access) struct Answered {
+    groups: Vec<((Name, Group), Truth)>,
+    filters: Vec<Matching>,
+}
+
 /// Whether the entry of a subject matches a filter.
+#[derive(Debug)]
 struct Matching {
     subject: Name,
     filter: Filter,
@@ -32,27 +41,46 @@ impl Memo<'_> {
             filters: RefCell::default(),
         }
     }
+
+    /// Returns all answers that were given.
+    pub(in crate::access) fn into_answered(self) -> Answered {
+        Answered {
+            groups: self.groups.into_inner().into_iter().collect(),
+            filters: self.filters.into_inner(),
+        }
+    }
+}
+
+impl Answered {
+    /// Returns whether other facts give the same answers.
+    pub(in crate::access) fn are_those_of(&self, facts: &dyn SubjectFacts) -> bool {
+        let same_group = |((subject, group), truth): &((Name, Group), Truth)| {
+            facts.is_member(subject, group) == *truth
+        };
+        let same_filter = |it: &Matching| facts.matches(&it.subject, &it.filter) == it.truth;
+        self.groups.iter().all(same_group) && self.filters.iter().all(same_filter)
+    }
+
+    /// Number of the answers.
+    pub(in crate::access) fn len(&self) -> usize {
+        self.groups.len() + self.filters.len()
+    }
 }
 
 impl SubjectFacts for Memo<'_> {
     fn matches(&self, subject: &Name, filter: &Filter) -> Truth {
         let is_same = |it: &&Matching| it.subject == *subject && it.filter == *filter;
-        let known = self
-            .filters
-            .borrow()
-            .iter()
-            .find(is_same)
-            .map(|it| it.truth);
+        let filters = self.filters.borrow();
+        let known = filters.iter().take(FILTERS_MAX).find(is_same);
+        let known = known.map(|it| it.truth);
+        drop(filters);
         known.unwrap_or_else(|| {
             let truth = self.facts.matches(subject, filter);
-            let mut filters = self.filters.borrow_mut();
-            if filters.len() < FILTERS_MAX {
-                filters.push(Matching {
-                    subject: subject.clone(),
-                    filter: filter.clone(),
-                    truth,
-                });
-            }
+            self.filters.borrow_mut().push(Matching {
+                subject: subject.clone(),
+                filter: filter.clone(),
+                truth,
+            });
             truth
         })
     }

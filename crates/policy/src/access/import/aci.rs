@@ -146,6 +146,7 @@ impl Context<'_> {
         }
         Some(Rule {
             name,
+            within: None,
             targets: what.targets,
             filter: what.filter,
             about: About::Items(everything()),
@@ -159,6 +160,7 @@ fn closed(name: &str, dn: &str) -> Rule {
     let (reach, dn) = (what::reach(dn), dn.to_owned());
     Rule {
         name: name.to_owned(),
+        within: None,
         targets: vec![Target::Below { reach, dn }],
         filter: None,
         about: About::Items(everything()),

@@ -137,6 +137,7 @@ impl Carrier<'_> {
         };
         self.import.rules.push(Rule {
             name,
+            within: None,
             targets: what.targets,
             filter: what.filter,
             about: what.about,
@@ -193,6 +194,7 @@ impl Carrier<'_> {
 fn end(name: String, targets: Vec<Target>) -> Rule {
     Rule {
         name,
+        within: None,
         targets,
         filter: None,
         about: About::Items(everything()),

@@ -217,7 +217,11 @@ impl<'t> Scanner<'t> {
         };
         let line = self.text[..start].rfind('\n').map_or(0, |it| it + 1);
         let mut words = self.text[start..].split_whitespace();
-        let begins = words.next().is_some_and(|it| CLAUSES.contains(&it));
+        let begins = words.next().is_some_and(|it| match it {
+            // No attribute that goes on with a clause has a text behind it.
+            "within" => words.next().is_some_and(|it| it.starts_with('"')),
+            it => CLAUSES.contains(&it),
+        });
         let goes_on = start - line > self.indentation && !begins;
         if goes_on {
             self.at = start;

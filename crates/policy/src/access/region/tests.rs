@@ -14,7 +14,7 @@ use schema::{Schema, TypeId};
 /// Random rule sets of the test.
 const SETS: u64 = 1500;
 
-const SCOPES: [Scope; 4] = [
+pub(in crate::access) const SCOPES: [Scope; 4] = [
     Scope::BaseObject,
     Scope::SingleLevel,
     Scope::WholeSubtree,

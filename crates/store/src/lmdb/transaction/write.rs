@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use lmdb_master_sys as ffi;
 
-use super::before::Before;
-use super::{Table, TableOptions, Transaction, begin, open_table};
+use super::{Before, Table, TableOptions, Transaction, begin, open_table};
 use crate::error::Error;
 use crate::lmdb::{Environment, check, found, value};
 
@@ -145,7 +144,7 @@ impl WriteTransaction {
     /// Notes that a row is about to be changed: from now on, LMDB looks it up.
     fn note(&mut self, table: Table, key: &[u8]) {
         if let Some(before) = &mut self.inner.before {
-            before.note(table, key);
+            before.changed.set(table.handle, key);
         }
     }
 

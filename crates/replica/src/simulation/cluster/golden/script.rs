@@ -50,6 +50,10 @@ pub(super) fn step(number: usize, catalog: &Catalog, clock: &dyn Clock) -> Optio
             it.delete(&format!("cn=nobody,{BASE}"), false),
         ])),
         16 => Some(Writes::Each(vec![
+            it.rehashed(&mia, "{SSHA}y", "{SSHA512}y"),
+            it.rehashed(&mia, "{SSHA}y", "{SSHA512}z"),
+        ])),
+        17 => Some(Writes::Each(vec![
             it.delete(&format!("uid=benno,{BASE}"), false),
             it.delete(&mia, false),
             it.delete(&format!("ou=deep,{BASE}"), true),
@@ -169,6 +173,22 @@ impl Script<'_> {
             ..WriteOptions::default()
         };
         write.options = options.if_any();
+        write
+    }
+
+    /// The same password in another form, if its stored value is this one.
+    fn rehashed(&self, name: &str, from: &str, to: &str) -> Write {
+        let schema = &self.catalog.schema;
+        let change = |how, value| writes::modification(schema, how, "userPassword", &[value]);
+        let changes = vec![
+            change(ChangeOperation::Delete, from),
+            change(ChangeOperation::Add, to),
+        ];
+        let mut write = self.of(name, Change::Modify(changes));
+        write.options = Some(Box::new(WriteOptions {
+            rehashes: true,
+            ..WriteOptions::default()
+        }));
         write
     }
 

@@ -1,20 +1,20 @@
 //! Comparison of new passwords with former ones (draft-behera-ldap-password-policy-11 §8.2).
 
+use crate::stop::{Refusal, Stop};
+use crate::write::{Change, Former, Given};
 use policy::password::{self, Cost};
 use protocol::control::PasswordPolicyError;
 use protocol::{ChangeOperation, ResultCode};
-use state::stop::{Refusal, Stop};
-use state::write::{Change, Former, Given};
 
 /// The refusal of a change under pwdSafeModify that lacks the present password.
-pub(crate) fn without_old<T>() -> Result<T, Stop> {
+pub fn without_old<T>() -> Result<T, Stop> {
     let text = "the policy wants the old password with the new one";
     let error = PasswordPolicyError::MustSupplyOldPassword;
     refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, error, text)
 }
 
 /// The refusal of a password by its policy.
-pub(crate) fn refuse<T>(
+pub fn refuse<T>(
     code: ResultCode,
     error: PasswordPolicyError,
     text: impl Into<String>,
@@ -23,7 +23,7 @@ pub(crate) fn refuse<T>(
 }
 
 /// Whether looking at every value takes no time.
-pub(crate) fn is_fast(former: &Former) -> bool {
+pub fn is_fast(former: &Former) -> bool {
     let mut all = former.stored.iter().chain(&former.history);
     all.all(|it| password::cost(it) == Cost::Fast)
 }
@@ -31,7 +31,7 @@ pub(crate) fn is_fast(former: &Former) -> bool {
 /// Refuses a new password that was used before (§8.2.6), and puts the stored value in the place of
 /// an old password in the clear that is to be deleted (§8.2.1), which must be among the values if
 /// the policy requires the old password.
-pub(crate) fn apply(
+pub fn apply(
     former: &Former,
     change: &mut Change,
     password_type: schema::TypeId,
