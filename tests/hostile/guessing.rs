@@ -4,7 +4,8 @@ use std::fs;
 
 use kit::client::Outcome;
 use kit::{ADMIN, Client, PASSWORD, Pando};
-use protocol::{ResultCode, Scope};
+use protocol::extended::PasswordModifyRequest;
+use protocol::{ResultCode, Scope, oid};
 
 const ADA: &str = "uid=ada,ou=People,dc=example,dc=com";
 /// The password of ADA.
@@ -151,4 +152,37 @@ fn a_relay_on_the_same_machine_need_not_be_trusted() {
     bind(&pando, [127, 0, 0, 1], ADA, OWN).expect_success();
     let administrator = bind(&pando, [127, 0, 0, 1], ADMIN, PASSWORD);
     assert_eq!(administrator.code, ResultCode::UNWILLING_TO_PERFORM);
+}
+
+/// Who has taken over a session of a user learns the password no faster than by binds.
+#[test]
+fn compares_and_changes_of_a_password_are_guesses_too() {
+    let pando = served("");
+    let tries = |guess: &dyn Fn(&mut Client, &str) -> Outcome, from: [u8; 4]| -> usize {
+        let mut ada = Client::connect_from(from, pando.address());
+        ada.bind(ADA, OWN).expect_success();
+        let wrong = (0..1_000).map(|number| format!("wrong{number}"));
+        let mut codes = wrong.map(|it| guess(&mut ada, &it).code);
+        let tried = codes.position(|it| it == ResultCode::BUSY);
+        // The right one is not verified either.
+        assert_eq!(guess(&mut ada, OWN).code, ResultCode::BUSY);
+        tried.expect("guessing is limited")
+    };
+    let compare = |ada: &mut Client, password: &str| ada.compare(ADA, "userPassword", password);
+    let change = |ada: &mut Client, password: &str| {
+        let mut value = Vec::new();
+        PasswordModifyRequest {
+            user_identity: None,
+            old_password: Some(password.as_bytes()),
+            new_password: Some(OWN.as_bytes()),
+        }
+        .encode(&mut value);
+        ada.extended(oid::PASSWORD_MODIFY, Some(&value))
+    };
+    for tried in [
+        tries(&compare, [127, 0, 0, 2]),
+        tries(&change, [127, 0, 0, 3]),
+    ] {
+        assert!((10..=11).contains(&tried), "{tried}");
+    }
 }

@@ -1,5 +1,6 @@
 //! State of the server and the connection that a bind needs.
 
+use crate::account::check::TriedPassword;
 use crate::call::Call;
 use crate::feed::Feed;
 use crate::peer::Peer;
@@ -61,6 +62,14 @@ impl<'d> BindState<'d> {
     pub fn again(&self, trial: &mut Trial) -> Result<(), Stop> {
         let asked = self.guesses.again(trial, self.now_us / 1_000);
         asked.or_else(throttled)
+    }
+
+    /// Counts a password of a compare or a change of the password, which is right or wrong.
+    pub fn settle(&self, tried: &TriedPassword, right: bool) {
+        match right {
+            true => self.was_right(&tried.trial),
+            false => self.was_wrong(&tried.trial, &tried.given),
+        }
     }
 
     /// Counts a right password.

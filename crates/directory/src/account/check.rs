@@ -43,11 +43,19 @@ pub(crate) struct BindCheck {
     pub proof: Vec<u8>,
 }
 
+/// A password that is tried, to be counted once it is known to be right or wrong.
+#[derive(Debug)]
+pub(crate) struct TriedPassword {
+    pub trial: Trial,
+    pub given: Vec<u8>,
+}
+
 /// State of a Password Modify during its slow check.
 #[derive(Debug)]
 pub(crate) struct PasswordChange {
     pub write: Write,
     pub reply: Reply,
+    pub tried: TriedPassword,
     /// Identifier of its transaction, if it is part of one.
     pub transaction: Option<Box<[u8]>>,
 }
@@ -63,6 +71,7 @@ pub(crate) struct Compared {
     /// Keyed hash by which the policy recognises a repeated guess; `None` for values without a
     /// policy.
     pub guess: Option<Tag>,
+    pub tried: TriedPassword,
     /// Whether the client sent the password policy control.
     pub policy: bool,
     /// Controls of the response, whatever the result.

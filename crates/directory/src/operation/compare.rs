@@ -3,7 +3,7 @@
 //! bind (draft-behera-ldap-password-policy-11 §8.1).
 
 use crate::account::bind_state::BindState;
-use crate::account::check::{CheckPurpose, Compared};
+use crate::account::check::{CheckPurpose, Compared, TriedPassword};
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::passwords;
 use crate::account::policed::{AccountName, Case, Judgement};
@@ -326,9 +326,15 @@ fn compare_password(
         true => Case::of(context, bind_state, id)?,
         false => None,
     };
+    // A compare tells as much as a bind, so its guesses count as those of binds.
+    let tried = TriedPassword {
+        trial: bind_state.trial(name.bytes())?,
+        given: given.to_vec(),
+    };
     if let Some(case) = &mut case
         && case.is_locked()
     {
+        bind_state.settle(&tried, false);
         return Ok(Outcome::Judged(case.judge(account, guess(), false)));
     }
     let stored = stored(context, id, description)?;
@@ -344,6 +350,7 @@ fn compare_password(
                 spelled: request.entry.to_owned(),
                 description: description.clone(),
                 guess: policed.then(guess),
+                tried,
                 policy,
                 controls: Vec::new(),
             };
@@ -355,6 +362,7 @@ fn compare_password(
             }));
         }
     };
+    bind_state.settle(&tried, matched);
     Ok(match (case, matched) {
         (Some(mut case), matched) => Outcome::Judged(case.judge(account, guess(), matched)),
         (None, matched) => plain(matched),
@@ -396,6 +404,7 @@ pub(crate) fn checked(
     }
     let stored = stored(context, id, &compared.description)?;
     let matched = matched.is_some_and(|it| rehash::keeps(bind_state.feed, id, &it, &stored));
+    bind_state.settle(&compared.tried, matched);
     let Some(guess) = compared.guess else {
         return Ok(plain(matched));
     };

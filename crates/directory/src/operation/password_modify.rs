@@ -1,6 +1,7 @@
 //! Password Modify (RFC 3062), with generated passwords.
 
-use crate::account::check::{CheckPurpose, PasswordChange};
+use crate::account::bind_state::BindState;
+use crate::account::check::{CheckPurpose, PasswordChange, TriedPassword};
 use crate::account::hashing::{PasswordJob, Work};
 use crate::account::{new_password, passwords, rehash};
 use crate::call::Call;
@@ -36,7 +37,7 @@ struct Resolved {
 struct OldPassword {
     entry: u64,
     stored: Vec<Vec<u8>>,
-    given: Vec<u8>,
+    tried: TriedPassword,
 }
 
 /// Submits the change of a password, keeps it for the end of its transaction, or begins the slow
@@ -55,7 +56,12 @@ pub(crate) fn begin(
         mut write,
         mut reply,
         to_check,
-    } = resolve(context, request, controls)?;
+    } = resolve(
+        context,
+        &BindState::of(call, &session.peer),
+        request,
+        controls,
+    )?;
     let proved = request.old_password.is_some();
     new_password::check(call, context, &session.peer, &mut write, proved)?;
     controls.ask(&mut reply);
@@ -71,9 +77,11 @@ pub(crate) fn begin(
             return Ok(Flow::Done);
         }
         (Some(old), identifier) => {
+            let given = old.tried.given.clone();
             let mut change = Box::new(PasswordChange {
                 write,
                 reply,
+                tried: old.tried,
                 transaction: None,
             });
             if let Some(identifier) = identifier {
@@ -82,7 +90,7 @@ pub(crate) fn begin(
             let job = PasswordJob {
                 entry: old.entry,
                 stored: old.stored,
-                given: old.given,
+                given,
                 purpose: CheckPurpose::Change(change),
             };
             call.hash(session, id, Work::Verify(job))?;
@@ -95,6 +103,7 @@ pub(crate) fn begin(
 /// Resolves the request into a write that replaces the password.
 fn resolve(
     context: &Context<'_>,
+    bind_state: &BindState<'_>,
     request: &PasswordModifyRequest<'_>,
     controls: &Controls<'_>,
 ) -> Result<Resolved, Stop> {
@@ -136,7 +145,7 @@ fn resolve(
         },
     };
     let to_check = match request.old_password {
-        Some(old) => check_old(context, entry, old)?,
+        Some(old) => check_old(context, bind_state, entry, grant.name(), old)?,
         None => None,
     };
     let (new, reply) = chosen_password(request.new_password)?;
@@ -164,26 +173,36 @@ fn resolve(
 /// Checks the old password. `None` if it is right; the stored values to verify if that is slow.
 fn check_old(
     context: &Context<'_>,
+    bind_state: &BindState<'_>,
     entry: EntryId,
+    name: &Name,
     old: &[u8],
 ) -> Result<Option<OldPassword>, Stop> {
+    let tried = TriedPassword {
+        trial: bind_state.trial(name.bytes())?,
+        given: old.to_vec(),
+    };
     let mut slow = Vec::new();
     let stored = passwords::stored_passwords(context, entry)?.into_iter();
     let allow_des = context.catalog.passwords.allow_des;
     for value in stored.filter(|it| allow_des || !password::is_des(it)) {
         match password::cost(value) {
-            Cost::Fast if password::verify(value, old) => return Ok(None),
+            Cost::Fast if password::verify(value, old) => {
+                bind_state.settle(&tried, true);
+                return Ok(None);
+            }
             Cost::Fast => {}
             Cost::Slow => slow.push(value.to_vec()),
         }
     }
     if slow.is_empty() {
+        bind_state.settle(&tried, false);
         return Stop::refuse(ResultCode::INVALID_CREDENTIALS, "the old password is wrong");
     }
     Ok(Some(OldPassword {
         entry: entry.0,
         stored: slow,
-        given: old.to_vec(),
+        tried,
     }))
 }
 

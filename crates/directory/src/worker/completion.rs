@@ -221,10 +221,13 @@ impl Worker {
                 let matched = self.with_call(|call| {
                     let context = call.context(&session.subject);
                     let name = change.write.name();
-                    {
-                        let feed = &call.shared.feed;
-                        password_modify::still_keeps(&context, feed, entry, name, checked.matched)
-                    }
+                    let bind_state = BindState::of(call, &session.peer);
+                    let feed = &call.shared.feed;
+                    let matched = checked.matched;
+                    let kept =
+                        password_modify::still_keeps(&context, feed, entry, name, matched)?;
+                    bind_state.settle(&change.tried, kept);
+                    Ok(kept)
                 });
                 return self.old_password_checked(session, id, *change, matched, out);
             }
@@ -271,6 +274,7 @@ impl Worker {
             write,
             reply,
             transaction,
+            tried: _,
         } = change;
         if transaction.is_some() {
             session.checking = session.checking.saturating_sub(1);
