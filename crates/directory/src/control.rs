@@ -340,11 +340,8 @@ impl<'a> Controls<'a> {
             permissive: self.permissive,
             relaxed: self.relaxed,
             tree: self.tree_delete,
-            counts_passwords: false,
-            rehashes: false,
             seen: first_wins.then(|| context.position()).transpose()?,
-            former: None,
-            hashing: None,
+            ..WriteOptions::default()
         };
         Ok(options.if_any())
     }

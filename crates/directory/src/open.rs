@@ -222,6 +222,7 @@ fn hash_pool(
         verified: Arc::clone(verified),
         clock: Arc::clone(&options.clock),
         password_type,
+        lists: Arc::clone(&options.lists),
         in_vain: Mutex::default(),
     };
     HashPool::start(options.hash_threads, settings)

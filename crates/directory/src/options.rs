@@ -1,5 +1,6 @@
 //! Options for opening a directory.
 
+use policy::quality::{NoLists, PasswordLists};
 use policy::{LimitSettings, LimitSubject, Limits, PasswordSettings};
 use replica::audit_files::Auditing;
 use replica::changes::Keeping;
@@ -31,6 +32,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Treatment of passwords. In a cluster the directory has it, and this is not used.
     pub passwords: PasswordSettings,
+    /// Lists in which new passwords may not stand, for policies that ask them.
+    pub lists: Arc<dyn PasswordLists>,
     /// Number of threads for slow password hashes.
     pub hash_threads: usize,
     /// Maximum number of successful slow password checks remembered; 0 for none.
@@ -87,6 +90,7 @@ impl Default for Options {
         Options {
             clock: Arc::new(SystemClock),
             passwords: PasswordSettings::default(),
+            lists: Arc::new(NoLists),
             hash_threads: hash_threads(),
             verified_max: 100_000,
             verified_ttl_ms: 600_000,

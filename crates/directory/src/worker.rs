@@ -182,8 +182,8 @@ impl Worker {
     fn judge_anew(&mut self, session: &mut Session, bound: &mut Bound, version: u64) -> bool {
         self.reader.reset();
         let holds = self.with_call(|call| {
-            let feed = &call.shared.feed;
-            let holds = bound.holds(&call.context(&session.subject), feed, version)?;
+            let context = call.context(&session.subject);
+            let holds = bound.holds(&context, &call.shared.feed, version)?;
             if holds && !call.catalog.limits.rules.is_empty() {
                 session.limits = subject_limits::of(call, &session.subject)?;
             }

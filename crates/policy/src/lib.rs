@@ -14,6 +14,7 @@
 //! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`quality`]: rules for new passwords;
 //! - [`rehash`]: passwords that are hashed anew after a bind;
 //! - [`seats`]: sessions by the account that they are bound to;
 //! - [`turns`]: a queue in which clients have turns;
@@ -27,6 +28,7 @@ pub mod mapping;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod quality;
 pub mod rehash;
 pub mod requirements;
 pub mod seats;

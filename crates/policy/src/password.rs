@@ -226,6 +226,12 @@ pub fn is_hashed(value: &[u8]) -> bool {
     }
 }
 
+/// Returns the SHA-1 digest of a password in upper-case hexadecimal, by which lists of passwords
+/// that became known are sorted.
+pub fn sha1_of(password: &[u8]) -> String {
+    digest::sha1_of(password)
+}
+
 /// Returns whether a stored value is a hash of traditional crypt(3), which anybody can break.
 pub fn is_des(stored: &[u8]) -> bool {
     matches!(split(stored), Some((Some(Form::Crypt), rest)) if des::has_form(rest))

@@ -8,6 +8,7 @@
 mod tests;
 
 use crate::password::Hashing;
+use crate::quality::Quality;
 
 /// Microseconds in a second.
 const SECOND_US: u64 = 1_000_000;
@@ -64,6 +65,8 @@ pub struct PasswordPolicy {
     pub hashing: Option<Hashing>,
     /// pwdRehashOnBind: whether a password is hashed anew after a bind; `None` for the setting.
     pub rehash_on_bind: Option<bool>,
+    /// Rules for new passwords beside their length, where `check_quality` is not 0.
+    pub quality: Quality,
 }
 
 impl Default for PasswordPolicy {
@@ -91,6 +94,7 @@ impl Default for PasswordPolicy {
             max_idle_s: 0,
             hashing: None,
             rehash_on_bind: None,
+            quality: Quality::default(),
         }
     }
 }
@@ -198,7 +202,7 @@ impl PasswordPolicy {
             "pwdMaxIdle" => self.max_idle_s = number(),
             "pwdDefaultHash" => self.hashing = value.parse().ok(),
             "pwdRehashOnBind" => self.rehash_on_bind = Some(truth()),
-            _ => {}
+            other => self.quality.set(other, value),
         }
     }
 

@@ -21,6 +21,7 @@ mod listener;
 mod log_queue;
 pub mod logging;
 mod output;
+mod password_lists;
 mod proxied;
 mod refusals;
 mod refused;

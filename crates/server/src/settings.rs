@@ -21,8 +21,10 @@ mod tests;
 mod tls;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::password_lists::FileLists;
 use directory::{Auditing, FileRules, Keeping, Patience};
 use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive, Verifiers};
 
@@ -214,6 +216,15 @@ impl Config {
         })
     }
 
+    /// The files of lists in which new passwords may not stand.
+    fn password_lists(&self) -> FileLists {
+        let path = |given: &Option<PathBuf>| given.as_ref().map(|it| self.folder.join(it));
+        FileLists {
+            dictionary: path(&self.settings.passwords.dictionary),
+            breached: path(&self.settings.passwords.breached),
+        }
+    }
+
     /// How the node's directory is opened under these settings.
     pub fn directory_options(&self) -> directory::Options {
         let Settings {
@@ -229,6 +240,7 @@ impl Config {
         };
         directory::Options {
             passwords: self.passwords(),
+            lists: Arc::new(self.password_lists()),
             verified_max: passwords.remembered_max,
             verified_ttl_ms: u64::from(passwords.remembered_s) * 1_000,
             wrong_passwords_max: connections.wrong_passwords_max,

@@ -43,6 +43,7 @@ pub mod passwords;
 pub mod permit;
 pub mod progress;
 pub mod projection;
+pub mod quality;
 pub mod read_entry;
 pub mod record;
 pub mod referral;

@@ -5,6 +5,7 @@
 //! position and time.
 
 use crate::grant::Grant;
+use policy::quality::AskedLists;
 use policy::{Attempt, Hashing};
 use protocol::ChangeOperation;
 use schema::{Description, Name, ResolvedRdn, Schema, TypeId};
@@ -64,6 +65,8 @@ pub struct WriteOptions {
     /// Scheme and cost of new passwords; `None` for the setting. Not logged, because passwords are
     /// hashed before.
     pub hashing: Option<Hashing>,
+    /// Lists in which new passwords may not stand. Not logged, as they are asked before.
+    pub lists: AskedLists,
 }
 
 /// The present and former passwords of an account.

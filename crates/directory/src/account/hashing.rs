@@ -14,9 +14,11 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use policy::VerifiedCache;
 use policy::password::{self, Scheme};
+use policy::quality::PasswordLists;
 use policy::turns::{Lane, Queue};
 use protocol::{MessageId, ResultCode, ResultKind};
 use state::former;
+use state::quality::refuse_listed;
 use state::stop::{Refusal, Stop};
 use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -85,6 +87,7 @@ pub(crate) struct HashSettings {
     pub verified: Arc<VerifiedCache>,
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
+    pub lists: Arc<dyn PasswordLists>,
     /// Hash of a random password under each scheme that was needed.
     pub in_vain: Mutex<Vec<(Scheme, Arc<[u8]>)>>,
 }
@@ -483,16 +486,21 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Opti
     let writes = writes.all_mut().iter_mut();
     let mut before = 0;
     let every = writes.flat_map(|it| {
-        let asked = it.options.as_ref().and_then(|it| it.hashing);
+        let options = it.options.as_deref();
+        let asked = options.and_then(|it| it.hashing);
         let hashing = asked.unwrap_or_else(|| tools.scheme.into());
+        let lists = options.map(|it| it.lists).unwrap_or_default();
         let given = passwords(&mut it.change, settings.password_type);
-        given.map(move |given| (hashing, given))
+        given.map(move |given| (hashing, lists, given))
     });
-    for (hashing, given) in every {
+    for (hashing, lists, given) in every {
         while let Some(value) = given.values.get_mut((*done).saturating_sub(before)) {
             *done += 1;
             if password::is_hashed(value) {
                 continue;
+            }
+            if let Err(stop) = refuse_listed(lists, settings.lists.as_ref(), value) {
+                return Some(Ended::Refused(stop));
             }
             // Binds know no values with options, so that these need no keys.
             let verifiers = tools

@@ -7,26 +7,26 @@ use crate::account::{passwords, policed};
 use crate::call::Call;
 use crate::context::{Context, Place};
 use crate::peer::Peer;
-use policy::password::{self};
+use policy::quality::AskedLists;
 use policy::{Hashing, PasswordPolicy};
-use protocol::control::PasswordPolicyError;
-use protocol::{ChangeOperation, ResultCode};
+use protocol::ChangeOperation;
 use schema::Name;
 use state::account::Account;
-use state::former::{apply, is_fast, refuse, without_old};
+use state::former::{apply, is_fast};
+use state::quality::{refuse_change, refuse_quality};
 use state::stop::Stop;
 use state::write::{Change, Former, Given, Write};
 use store::EntryId;
 
 /// Refuses a write whose passwords must not be stored, or that the entry's policy forbids. Checks
-/// that need a slow hash are left to the hashing threads. `proved` says that the old password is
-/// verified beside the write.
+/// that need a slow hash are left to the hashing threads. `old` is the old password, if
+/// it is verified beside the write.
 pub(crate) fn check(
     call: &Call<'_>,
     context: &Context<'_>,
     peer: &Peer,
     write: &mut Write,
-    proved: bool,
+    old: Option<&[u8]>,
 ) -> Result<(), Stop> {
     let catalog = context.catalog;
     let administrator = context.subject.is_administrator();
@@ -56,30 +56,55 @@ pub(crate) fn check(
     refuse_change(
         &account,
         &stored,
-        proved || given.brings_old,
+        old.is_some() || !given.old.is_empty(),
         call.lent.clock.now_us(),
     )?;
-    for value in &given.new {
-        refuse_quality(&account.policy, value)?;
-    }
+    let policy = &account.policy;
+    let lists = refuse_weak(context, id, policy, &given, old)?;
     let history = match account.policy.in_history {
         0 => Vec::new(),
         _ => context.former_passwords(id)?,
     };
-    let hashing = account.policy.hashing;
+    let hashing = policy.hashing;
     let former = Former {
         stored,
         history,
-        keeps_history: account.policy.in_history > 0,
-        wants_old: account.policy.safe_modify && !proved,
+        keeps_history: policy.in_history > 0,
+        wants_old: policy.safe_modify && old.is_none(),
     };
     ask(write, hashing);
+    if !lists.is_none() {
+        write.options.get_or_insert_default().lists = lists;
+    }
     // Fast hashes are compared here, slow ones on the hashing threads.
     if is_fast(&former) {
         return apply(&former, &mut write.change, password_type);
     }
     write.options.get_or_insert_default().former = Some(Box::new(former));
     Ok(())
+}
+
+/// Refuses new passwords that a policy finds weak. Returns the lists that are still to be asked.
+fn refuse_weak(
+    context: &Context<'_>,
+    id: EntryId,
+    policy: &PasswordPolicy,
+    given: &Passwords<'_>,
+    old: Option<&[u8]>,
+) -> Result<AskedLists, Stop> {
+    let names = match policy.quality.min_difference {
+        0 => Vec::new(),
+        _ => context.names_in_passwords(id)?,
+    };
+    let old = old.iter().chain(&given.old).copied();
+    let known: Vec<&[u8]> = old.chain(names.iter().map(Vec::as_slice)).collect();
+    for value in &given.new {
+        refuse_quality(policy, value, &known)?;
+    }
+    Ok(match policy.check_quality {
+        0 => AskedLists::default(),
+        _ => policy.quality.lists,
+    })
 }
 
 /// Has passwords of a write hashed as a policy asks.
@@ -105,8 +130,8 @@ fn account(
 #[derive(Debug, Default)]
 struct Passwords<'w> {
     touched: bool,
-    /// Whether the change deletes the old password by value.
-    brings_old: bool,
+    /// Values that the change deletes: the old password.
+    old: Vec<&'w [u8]>,
     new: Vec<&'w [u8]>,
 }
 
@@ -122,64 +147,10 @@ impl<'w> Passwords<'w> {
             found.touched = true;
             let values = change.given.values.iter().map(Vec::as_slice);
             match change.operation {
-                ChangeOperation::Delete => found.brings_old |= values.count() > 0,
+                ChangeOperation::Delete => found.old.extend(values),
                 _ => found.new.extend(values),
             }
         }
         found
     }
-}
-
-/// Checks whether the user may change the password now (§8.2.1, §8.2.3, §8.2.4).
-fn refuse_change(
-    account: &Account,
-    stored: &[Vec<u8>],
-    brings_old: bool,
-    now_us: u64,
-) -> Result<(), Stop> {
-    let Account { policy, state } = account;
-    let no_right = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
-    if policy.safe_modify && !stored.is_empty() && !brings_old {
-        return without_old();
-    }
-    if !policy.allow_user_change {
-        let text = "the policy does not let users change their passwords";
-        return refuse(no_right, PasswordPolicyError::PasswordModNotAllowed, text);
-    }
-    if let Some(left_s) = policy.too_young_s(state, now_us) {
-        let text = format!("the password is too new to be changed: try again in {left_s} seconds");
-        let error = PasswordPolicyError::PasswordTooYoung;
-        return refuse(ResultCode::CONSTRAINT_VIOLATION, error, text);
-    }
-    Ok(())
-}
-
-/// Checks the quality of a new password (§8.2.5). Length counts characters if the password is text,
-/// octets otherwise.
-fn refuse_quality(policy: &PasswordPolicy, value: &[u8]) -> Result<(), Stop> {
-    let violation = ResultCode::CONSTRAINT_VIOLATION;
-    if password::is_hashed(value) {
-        // A salted hash of a former password is indistinguishable from the hash of a new one.
-        if policy.check_quality < 2 && policy.in_history == 0 {
-            return Ok(());
-        }
-        let text = "the policy wants to check the password: it must come in the clear";
-        let error = PasswordPolicyError::InsufficientPasswordQuality;
-        return refuse(violation, error, text);
-    }
-    if policy.check_quality == 0 {
-        return Ok(());
-    }
-    let text = std::str::from_utf8(value);
-    let length = text.map_or(value.len(), |it| it.chars().count()) as u64;
-    let (min, max) = (policy.min_length, policy.max_length);
-    if length < min {
-        let text = format!("expected a password of at least {min} characters, got {length}");
-        return refuse(violation, PasswordPolicyError::PasswordTooShort, text);
-    }
-    if max > 0 && length > max {
-        let text = format!("expected a password of at most {max} characters, got {length}");
-        return refuse(violation, PasswordPolicyError::PasswordTooLong, text);
-    }
-    Ok(())
 }

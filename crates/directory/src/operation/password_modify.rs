@@ -62,8 +62,8 @@ pub(crate) fn begin(
         request,
         controls,
     )?;
-    let proved = request.old_password.is_some();
-    new_password::check(call, context, &session.peer, &mut write, proved)?;
+    let old = request.old_password;
+    new_password::check(call, context, &session.peer, &mut write, old)?;
     controls.ask(&mut reply);
     let kind = ResultKind::Extended;
     match (to_check, controls.transaction) {

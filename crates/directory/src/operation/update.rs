@@ -71,7 +71,7 @@ pub(crate) fn resolve(
     ready::require_indexes(context.catalog, &write)?;
     assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;
-    new_password::check(call, context, peer, &mut write, false)?;
+    new_password::check(call, context, peer, &mut write, None)?;
     if context.decided_by_entry() {
         // The decision is good while the entry is as it is.
         let seen = context.position()?;

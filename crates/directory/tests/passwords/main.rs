@@ -12,6 +12,7 @@ mod exposed;
 mod late;
 mod names;
 mod policies;
+mod quality;
 mod rehash;
 mod times;
 mod verifiers;

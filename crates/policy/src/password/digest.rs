@@ -109,6 +109,11 @@ pub fn verify_ns_mta_md5(stored: &[u8], given: &[u8]) -> bool {
     hash.as_bytes().ct_eq(&expected.to_ascii_lowercase()).into()
 }
 
+/// The SHA-1 digest of a password in upper-case hexadecimal.
+pub fn sha1_of(password: &[u8]) -> String {
+    hexadecimal(Sha1::digest(password).as_slice()).to_ascii_uppercase()
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut text = String::with_capacity(2 * bytes.len());

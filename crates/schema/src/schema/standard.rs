@@ -145,8 +145,8 @@ const FILES_OF_LEVEL_3: &[(&str, &str)] = &[
         include_str!("../../definitions/pando_identities.schema"),
     ),
     (
-        "pando_passwords.schema",
-        include_str!("../../definitions/pando_passwords.schema"),
+        "password_quality.schema",
+        include_str!("../../definitions/password_quality.schema"),
     ),
 ];
 

@@ -13,8 +13,9 @@ pub fn sample() -> String {
     let mut text = String::from(
         "# Settings of this node. What must be equal on all nodes (schema, access, indexes)\n\
          # lives in the directory under cn=config. Lines that are commented out show defaults.\n\
-         # In a cluster, limits, [dynamic_entries], and [passwords] without remembered_max and\n\
-         # remembered_s live there too, in cn=settings,cn=config, and must not stand here.\n",
+         # In a cluster, limits, [dynamic_entries], and [passwords] but for remembered_max,\n\
+         # remembered_s, dictionary and breached live there too, in cn=settings,cn=config, and\n\
+         # must not stand here.\n",
     );
     let defaults = defaults();
     for section in TABLE {

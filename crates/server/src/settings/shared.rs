@@ -21,7 +21,10 @@ impl Section {
     pub fn shares(&self, setting: &Setting) -> bool {
         match self.name {
             "limits" | "anonymous_limits" | "administrator_limits" | "dynamic_entries" => true,
-            "passwords" => !matches!(setting.name, "remembered_max" | "remembered_s"),
+            "passwords" => !matches!(
+                setting.name,
+                "remembered_max" | "remembered_s" | "dictionary" | "breached"
+            ),
             _ => false,
         }
     }

@@ -315,6 +315,14 @@ section! {
         /// Whether passwords hashed by traditional crypt(3), with DES, are right. It looks at eight
         /// characters only, and every such hash can be broken.
         allow_des: bool = false, "`true` or `false`", Restart;
+
+        /// Words that password policies refuse (pandoPasswordDictionary): a file of lines in lower
+        /// case, sorted by octets (LC_ALL=C sort -u). Relative to this file's folder.
+        dictionary: Option<PathBuf> = None, "path" like "\"words.txt\"", Restart;
+
+        /// Passwords that became known elsewhere, which password policies refuse
+        /// (pandoPasswordBreached): a file of lines SHA1:COUNT, sorted, of Have I Been Pwned.
+        breached: Option<PathBuf> = None, "path" like "\"breached.txt\"", Restart;
     }
 }
 

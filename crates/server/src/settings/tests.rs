@@ -26,7 +26,7 @@ fn an_empty_file_is_the_defaults() {
 fn the_sample_says_the_defaults_and_nothing_else() {
     let plain = format!("{:?}", parse("").unwrap());
     assert_eq!(format!("{:?}", parse(&sample()).unwrap()), plain);
-    // With every line in force, only files differ: those of TLS and etcd's have no default.
+    // With every line in force, only files differ: those of TLS, etcd's and lists have no default.
     let mut all = String::new();
     for line in sample().lines() {
         match line.strip_prefix('#') {
@@ -39,6 +39,9 @@ fn the_sample_says_the_defaults_and_nothing_else() {
     let files = config.tls.take().unwrap();
     config.settings.tls = Default::default();
     let program = config.settings.cluster.etcd_program.take();
+    let words = config.settings.passwords.dictionary.take();
+    let breached = config.settings.passwords.breached.take();
+    assert!(words.is_some() && breached.is_some());
     config.shared_in_file.clear();
     assert_eq!(program.as_deref(), Some(Path::new("/usr/local/bin/etcd")));
     assert_eq!(files.main.certificate, Path::new("/node/server.pem"));

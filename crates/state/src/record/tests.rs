@@ -4,6 +4,7 @@ use super::fields::{field, put_field};
 use super::*;
 use crate::grant::Grant;
 use crate::write::{Addition, Change, Given, Modification, Renaming, WriteOptions};
+use policy::quality::AskedLists;
 use policy::{Attempt, AttemptKind};
 use proptest::prelude::*;
 use protocol::ChangeOperation;
@@ -124,6 +125,7 @@ fn options() -> impl Strategy<Value = WriteOptions> {
             seen,
             former: None,
             hashing: None,
+            lists: AskedLists::default(),
         },
     )
 }

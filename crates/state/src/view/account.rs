@@ -1,7 +1,7 @@
 //! Entries as accounts: attributes that the server itself reads, regardless of access rules.
 
 use super::plain::PlainView;
-use crate::account::Account;
+use crate::account::{self, Account};
 use crate::stop::Stop;
 use crate::write::Addition;
 use policy::PasswordPolicy;
@@ -21,6 +21,26 @@ impl PlainView<'_> {
             Some(view) => Ok(policing.former_passwords(schema, &view)),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Values of the entry that people make passwords of: its uid, cn, sn, givenName, and what
+    /// stands before the `@` of mail.
+    pub fn names_in_passwords(&self, id: EntryId) -> Result<Vec<Vec<u8>>, Stop> {
+        let schema = &self.catalog.schema;
+        let Some(view) = self.snapshot.entry(id)? else {
+            return Ok(Vec::new());
+        };
+        let mut names = Vec::new();
+        for attribute in ["uid", "cn", "sn", "givenName", "mail"] {
+            let type_id = schema.attribute_type(attribute);
+            let number = type_id.and_then(|it| account::number_of(schema, it));
+            let stored = number.and_then(|it| view.attribute(it));
+            for value in stored.into_iter().flat_map(|it| it.values()) {
+                let name = value.split(|it| *it == b'@').next().unwrap_or_default();
+                names.push(if attribute == "mail" { name } else { value }.to_vec());
+            }
+        }
+        Ok(names)
     }
 
     /// The password policy of a new entry; `None` if none applies to it.

@@ -36,6 +36,7 @@ impl World {
             verified,
             clock: Arc::new(SystemClock),
             password_type: schema.describe("userPassword").unwrap().type_id,
+            lists: Arc::new(policy::quality::NoLists),
             in_vain: Mutex::default(),
         };
         let (sender, completions) = channel();
