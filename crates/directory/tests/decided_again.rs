@@ -134,7 +134,10 @@ fn a_transaction_that_was_overtaken_is_refused() {
     success(&bob.bind(BOB, "bob"));
     let inside = bob.begin_transaction();
     let change = &[(Replace, "description", &["seized"][..])];
-    success(&bob.modify_with(ADA, change, &[inside.clone()]).result);
+    success(
+        &bob.modify_with(ADA, change, std::slice::from_ref(&inside))
+            .result,
+    );
     success(&admin.modify(ADA, &[(Replace, "title", &["boss"])]));
     let answer = bob.commit(&inside);
     assert_eq!(answer.result.code, ResultCode::ASSERTION_FAILED);

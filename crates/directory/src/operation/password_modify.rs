@@ -9,7 +9,7 @@ use crate::context::{Context, Place};
 use crate::control::{Controls, Envelope, proxy};
 use crate::feed::Feed;
 use crate::flow::Flow;
-use crate::operation::transaction;
+use crate::operation::{transaction, update};
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use crate::session::Session;
@@ -65,6 +65,8 @@ pub(crate) fn begin(
     let old = request.old_password;
     new_password::check(call, context, &session.peer, &mut write, old)?;
     controls.ask(&mut reply);
+    update::keep_to_decision(context, &mut write)?;
+    reply.again = update::may_decide_again(context, session, &write, envelope);
     let kind = ResultKind::Extended;
     match (to_check, controls.transaction) {
         (None, None) => {

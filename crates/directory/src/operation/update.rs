@@ -31,8 +31,8 @@ pub(crate) fn begin(
     let Envelope { id, controls, .. } = *envelope;
     let write = resolve(call, context, &session.peer, request, controls)?;
     let write = write.expect("these are the updates");
-    let tries = std::mem::take(&mut session.tries);
     let kind = ResultKind::of(request.tag()).expect("every write has a response");
+    let again = may_decide_again(context, session, &write, envelope);
     if let Some(identifier) = controls.transaction {
         let update = (kind, write, &Reply::default());
         transaction::queue(session, identifier, id, update, out)?;
@@ -41,11 +41,7 @@ pub(crate) fn begin(
     let writes = Box::new(RequestWrites::One(write));
     let mut reply = Reply::default();
     controls.ask(&mut reply);
-    let first_wins = |it: &Write| call.catalog.first_writer_wins(it.name());
-    if context.decided_by_entry() && !writes.all().iter().any(first_wins) {
-        let message = envelope.encoded.to_vec();
-        reply.again = Some(Arc::new(Again { message, tries }));
-    }
+    reply.again = again;
     call.submit(session, id, kind, writes, reply)?;
     Ok(Flow::Waiting)
 }
@@ -72,10 +68,32 @@ pub(crate) fn resolve(
     assertion::require_indexes(context, &write)?;
     read_entry::refuse_large(context, &write)?;
     new_password::check(call, context, peer, &mut write, None)?;
+    keep_to_decision(context, &mut write)?;
+    Ok(Some(write))
+}
+
+/// Lets a write be executed only while its entry is as it was when values of it decided about
+/// access.
+pub(crate) fn keep_to_decision(context: &Context<'_>, write: &mut Write) -> Result<(), Stop> {
     if context.decided_by_entry() {
-        // The decision is good while the entry is as it is.
         let seen = context.position()?;
         write.options.get_or_insert_default().seen = Some(seen);
     }
-    Ok(Some(write))
+    Ok(())
+}
+
+/// The request, if it is decided again where its write comes too late.
+pub(crate) fn may_decide_again(
+    context: &Context<'_>,
+    session: &mut Session,
+    write: &Write,
+    envelope: &Envelope<'_>,
+) -> Option<Arc<Again>> {
+    let tries = std::mem::take(&mut session.tries);
+    // Where the first writer wins, the client has to decide.
+    let is_silent = !context.catalog.first_writer_wins(write.name());
+    (context.decided_by_entry() && is_silent).then(|| {
+        let message = envelope.encoded.to_vec();
+        Arc::new(Again { message, tries })
+    })
 }

@@ -90,18 +90,7 @@ impl Worker {
                 kind,
                 outcome,
                 reply,
-            } => {
-                session.waiting = session.waiting.saturating_sub(1);
-                if let Some(again) = &reply.again {
-                    session.hashing = false;
-                    if is_overtaken(&outcome.result) {
-                        return self.decide_again(session, kind, again, out);
-                    }
-                    self.release_held(session);
-                }
-                write_response(out, id, kind, &outcome, &reply);
-                Flow::Done
-            }
+            } => self.written(session, id, kind, &outcome, &reply, out),
             Finished::Undecided { reason, .. } => end_undecided(id, &reason, out),
             Finished::News => Flow::Done,
             Finished::Arrived(arrival) => later(session, arrival),
@@ -130,21 +119,7 @@ impl Worker {
                 kind,
                 writes,
                 reply,
-            } => {
-                session.hashing = reply.again.is_some();
-                let request = Pending {
-                    session: session.id,
-                    id,
-                    kind,
-                    reply,
-                    mailbox: Arc::clone(&self.mailbox),
-                };
-                self.shared.replica.submit(writes.submission(request));
-                if !session.hashing {
-                    self.release_held(session);
-                }
-                Flow::Waiting
-            }
+            } => self.submit_hashed(session, id, kind, writes, reply),
             Finished::NotHashed {
                 kind,
                 of_stream,
@@ -159,6 +134,52 @@ impl Worker {
                 Flow::Done
             }
         }
+    }
+
+    /// Answers a write that was executed, or executes its request anew.
+    fn written(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        kind: ResultKind,
+        outcome: &Outcome,
+        reply: &Reply,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        session.waiting = session.waiting.saturating_sub(1);
+        if let Some(again) = &reply.again {
+            session.hashing = false;
+            if is_overtaken(&outcome.result) {
+                return self.decide_again(session, id, kind, again, out);
+            }
+            self.release_held(session);
+        }
+        write_response(out, id, kind, outcome, reply);
+        Flow::Done
+    }
+
+    /// Submits writes whose passwords were hashed, and those that waited for them.
+    fn submit_hashed(
+        &mut self,
+        session: &mut Session,
+        id: MessageId,
+        kind: ResultKind,
+        writes: Box<RequestWrites>,
+        reply: Reply,
+    ) -> Flow {
+        session.hashing = reply.again.is_some();
+        let request = Pending {
+            session: session.id,
+            id,
+            kind,
+            reply,
+            mailbox: Arc::clone(&self.mailbox),
+        };
+        self.shared.replica.submit(writes.submission(request));
+        if !session.hashing {
+            self.release_held(session);
+        }
+        Flow::Waiting
     }
 
     /// Goes on after a write whose passwords were not hashed.
@@ -311,6 +332,7 @@ impl Worker {
     fn decide_again(
         &mut self,
         session: &mut Session,
+        id: MessageId,
         kind: ResultKind,
         again: &Again,
         out: &mut Vec<u8>,
@@ -322,14 +344,13 @@ impl Worker {
             message_bytes_max: again.message.len(),
             ..DecodeLimits::DEFAULT
         };
-        let message = Message::decode(&again.message, &limits).expect("it was decoded before");
         let before = out.len();
-        let flow = match again.tries < TRIES_MAX {
-            true => {
+        let flow = match Message::decode(&again.message, &limits) {
+            Ok(message) if again.tries < TRIES_MAX => {
                 session.tries = again.tries + 1;
                 self.with_call(|call| dispatch::dispatch(call, session, &message, out))
             }
-            false => {
+            _ => {
                 let text = "the entry changed each time that this was decided: send it again";
                 Stop::refuse(ResultCode::BUSY, text)
             }
@@ -338,7 +359,7 @@ impl Worker {
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             let result = failure::result_of(stop);
-            response::write_result(out, message.id, kind, &result, &[]);
+            response::write_result(out, id, kind, &result, &[]);
             Flow::Done
         });
         if !session.hashing {

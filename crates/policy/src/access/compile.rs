@@ -4,11 +4,11 @@
 //! attributes the rules are compiled again.
 
 mod about;
-mod alike;
 mod effect;
 mod subject;
 mod within;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use schema::{Filter, Name, Schema};
 
 use crate::access::condition::Condition;
 use crate::access::error::{Position, RuleError};
-use crate::access::objects::{Object, ObjectSet};
+use crate::access::objects::{Bits, Object, ObjectSet};
 use crate::access::parse::{RulePlaces, RuleText};
 use crate::access::pattern::NamePattern;
 use crate::access::right::RightSet;
@@ -183,7 +183,7 @@ impl RuleSet {
             })
         });
         let mut rules: Vec<CompiledRule> = compiled.collect::<Result<_, CompileError>>()?;
-        alike::number(&mut rules);
+        number_alike(&mut rules);
         let is_about = |one: &Use| {
             let mut covers = rules.iter().map(|it| it.about.objects().perhaps);
             covers.any(|it| it.contains(Object::Use(*one)))
@@ -191,8 +191,8 @@ impl RuleSet {
         let inner = Inner {
             schema: schema.clone(),
             uses: Use::ALL.into_iter().filter(is_about).collect(),
-            told_apart: alike::told_apart(&rules),
-            tells_time: alike::tells_time(&rules),
+            told_apart: told_apart(&rules),
+            tells_time: tells_time(&rules),
             rules,
             objects: about::all_objects(schema),
         };
@@ -256,6 +256,45 @@ impl RuleSet {
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.inner.rules.iter().map(|it| &it.source)
     }
+}
+
+/// Notes for each target and each condition the first one that is spelled alike.
+fn number_alike(rules: &mut [CompiledRule]) {
+    let mut targets: HashMap<String, usize> = HashMap::new();
+    let mut subjects: HashMap<String, (usize, usize)> = HashMap::new();
+    for (at, rule) in rules.iter_mut().enumerate() {
+        let target = format!("{:?} {:?}", rule.source.targets, rule.source.filter);
+        for (number, clause) in rule.clauses.iter_mut().enumerate() {
+            let given = rule.source.clauses.get(number).map(|it| &it.subject);
+            let key = match clause.has_captures {
+                true => format!("{given:?} of {target}"),
+                false => format!("{given:?}"),
+            };
+            clause.alike = *subjects.entry(key).or_insert((at, number));
+        }
+        rule.alike = *targets.entry(target).or_insert(at);
+    }
+}
+
+/// Returns the attributes of which rules tell values apart.
+fn told_apart(rules: &[CompiledRule]) -> ObjectSet {
+    let mut told = ObjectSet::default();
+    for rule in rules {
+        told.join(&rule.about.told_apart());
+        let effects = rule.clauses.iter().flat_map(|it| &it.effects);
+        let covers = effects.filter_map(|it| it.on.as_ref());
+        covers.for_each(|it| told.join(&it.told_apart()));
+    }
+    told
+}
+
+/// Returns whether a condition depends on the time.
+fn tells_time(rules: &[CompiledRule]) -> bool {
+    let mut tells = false;
+    for clause in rules.iter().flat_map(|it| &it.clauses) {
+        clause.subject.for_each_hours(&mut |_| tells = true);
+    }
+    tells
 }
 
 /// What a rule set is compiled with.

@@ -216,7 +216,7 @@ impl Outlook {
     }
 }
 
-/// Rules judged on one entry, as far as its region does not tell, with the facts that were asked for.
+/// Rules judged on one entry, as far as its region does not tell, with the facts asked for.
 struct Walked<'a> {
     region: &'a Region,
     on: OnEntry<'a>,

@@ -1,8 +1,8 @@
 //! Results of walks over the rules, found again by the facts that the walks asked for.
 //!
-//! Which fact a walk asks for next, and what it comes to in the end, follows from the answers that it
-//! has had. So walks are the paths of a tree: at each place a fact, one way on for each answer, and a
-//! result at the end. A path that was walked once needs no rules any more.
+//! Which fact a walk asks for next, and what it comes to in the end, follows from the answers that
+//! it has had. So walks are the paths of a tree: at each place a fact, one way on for each answer,
+//! and a result at the end. A path that was walked once needs no rules any more.
 
 use schema::Truth;
 

@@ -241,9 +241,9 @@ impl PlainView<'_> {
         alone.is_none_or(|it| sight.is_some_and(|sight| sight.is_of_entry(&it)))
     }
 
-    /// The decisions about the entries directly below an entry's superior; `None` if the entry has to
-    /// be judged by itself: it is new, a naming context or of the configuration, or others of its
-    /// name may wait to be removed.
+    /// The decisions about the entries directly below an entry's superior; `None` if the entry has
+    /// to be judged by itself: it is new, a naming context or of the configuration, or others of
+    /// its name may wait to be removed.
     #[inline]
     fn outlook_on(
         &self,

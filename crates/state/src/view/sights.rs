@@ -114,7 +114,7 @@ impl Sights {
         let count = self.count.get();
         let mut piece = &self.first;
         for number in 0..count {
-            if number > 0 && number % PIECE == 0 {
+            if number > 0 && number.is_multiple_of(PIECE) {
                 let Some(later) = piece.later.get() else {
                     break;
                 };
@@ -125,7 +125,7 @@ impl Sights {
                 return (number as u32, false);
             }
         }
-        if count > 0 && count % PIECE == 0 {
+        if count > 0 && count.is_multiple_of(PIECE) {
             piece = piece.later.get_or_init(Box::default);
         }
         piece.sights[count % PIECE].get_or_init(|| Box::new(Sight::new(catalog, seen)));
