@@ -350,8 +350,9 @@ fn rights_under_a_condition_are_not_given_on_without_it() {
     let rules = [
         RULES[0].to_owned(),
         format!(
-            "rule people\non subtree \"{PEOPLE}\"\nlet entry \"{ADA}\" from 127.0.0.1 write, administer \
-             then continue\nlet entry \"{ADA}\" read, add-value mail then next rule\n\
+            "rule people\non subtree \"{PEOPLE}\"\n\
+             let entry \"{ADA}\" from 127.0.0.1 write, administer then continue\n\
+             let entry \"{ADA}\" read, add-value mail then next rule\n\
              let anyone none then next rule"
         ),
     ];

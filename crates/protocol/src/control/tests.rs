@@ -485,6 +485,44 @@ fn explanation() {
 }
 
 #[test]
+fn access_explanation() {
+    let question = AccessQuestion {
+        subject: "dn:cn=a",
+        right: "read",
+        object: "cn",
+        value: Some(b"x"),
+        real: Some("u:b"),
+        address: Some("local"),
+        ways: Some(vec!["tls"]),
+        minute: Some(90),
+    };
+    let bytes = b"0,\x04\x07dn:cn=a\x04\x04read\x04\x02cn\x80\x01x\x81\x03u:b\x82\x05local\
+        \xa3\x05\x04\x03tls\x84\x01Z";
+    check!(AccessQuestion, bytes, question);
+    // More ways than there are.
+    let many = [
+        b"\x30\x4a\x04\x00\x04\x00\x04\x00\xa3\x42".as_slice(),
+        &[4, 0].repeat(33),
+    ];
+    assert!(AccessQuestion::decode(&many.concat()).is_err());
+    let reason = AccessReason {
+        rule: "staff",
+        clause: "let users read",
+        why: "gives the right",
+    };
+    let value = AccessExplanation {
+        allowed: true,
+        rule: "staff",
+        clause: "let users read",
+        reasons: vec![reason],
+        changes: vec!["a rule were about it"],
+    };
+    let bytes = b"0^\x01\x01\xff\x04\x05staff\x04\x0elet users read0*0(\x04\x05staff\x04\x0e\
+        let users read\x04\x0fgives the right0\x16\x04\x14a rule were about it";
+    check!(AccessExplanation, bytes, value);
+}
+
+#[test]
 fn account_usability() {
     let forever = AccountUsability::Usable { expires_in_s: -1 };
     check!(AccountUsability, b"\x80\x01\xff", forever);
