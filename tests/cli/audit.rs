@@ -249,8 +249,8 @@ fn writes_are_refused_where_the_audit_is_required_and_cannot_be_written() {
     let folder = pando.node().join("data/audit");
     let away = pando.node().join("data/elsewhere");
     let long = [Modification::replace("description", &values)];
-    admin.modify(&name, &long).expect_success();
     fs::rename(&folder, &away).expect("renamed");
+    admin.modify(&name, &long).expect_success();
     let refused = admin.modify(&name, &[Modification::replace("title", &["never"])]);
     assert!(
         refused.diagnostic.contains("changes must be audited"),

@@ -2,8 +2,8 @@
 
 use crate::recover::open_to_read;
 use audit::Head;
-use state::execute::head_of_audit;
 use state::stop::Failure;
+use state::trail::head_of_audit;
 use std::path::Path;
 
 /// The end of the chain that the database in a data folder has; `None` if nothing was ever audited.

@@ -232,6 +232,10 @@ impl Executor {
     /// execute it again.
     pub fn end(&mut self) {
         self.end_compaction();
+        let audit = self.parts.audit.keeper.as_mut();
+        if let Some(file) = audit.and_then(AuditKeeper::finish) {
+            self.journal.accompany(file);
+        }
         if let Err(error) = self.journal.seal() {
             tracing::error!(%error, "the next start executes the log again");
         }

@@ -181,11 +181,7 @@ impl Opened {
     where
         C: Clients + 'static,
     {
-        let Opened {
-            store,
-            log,
-            catalog,
-        } = self;
+        let (store, log, catalog) = (self.store, self.log, self.catalog);
         let keeper = Keeper::open(store.folder(), options.changes, log.position())?;
         let audit = AuditPart::open(&store, options.audit)?;
         let audit_standing = Arc::clone(&audit.standing);
@@ -217,17 +213,17 @@ impl Opened {
         let cluster = options.log.map(Cluster::of);
         let writer = match &cluster {
             None => Writer::start(executor, clients, queues),
-            Some(cluster) => {
-                let channels = Channels {
+            Some(cluster) => Cluster::start_writer(
+                executor,
+                Channels {
                     log: Arc::clone(&cluster.log),
                     queues,
                     in_flight,
                     clients: Arc::new(clients),
                     arrivals: Arc::clone(&cluster.arrivals),
                     patience: options.patience,
-                };
-                Cluster::start_writer(executor, channels)
-            }
+                },
+            ),
         };
         let writer = writer.map_err(|source| Failure::file("starting a thread", source))?;
         let scrubber = Scrubber::start(options.scrub, &store, &catalog, &options.clock)?;

@@ -114,9 +114,7 @@ impl<C: Clients> Orderer<C> {
             }
         }
         if let Some(reason) = self.audit.refusal().filter(|_| !current.is_empty()) {
-            let result = unaudited(&reason);
-            self.in_flight.note_end(&current);
-            return self.clients.answer(&current, &mut for_all(result), None);
+            return self.refuse_with(&current, unaudited(&reason));
         }
         if current.is_empty() || !self.is_executable(&current, &catalog) {
             return;
@@ -205,9 +203,12 @@ impl<C: Clients> Orderer<C> {
         let halted = self.in_flight.halted();
         let trouble = halted.or_else(|| self.log.health().trouble);
         let reason = trouble.unwrap_or_else(|| "the cluster's log does not answer".to_owned());
+        self.refuse_with(group, unavailable(&reason));
+    }
+
+    fn refuse_with(&self, group: &[Submission<C::Ticket>], result: LdapResult) {
         self.in_flight.note_end(group);
-        self.clients
-            .answer(group, &mut for_all(unavailable(&reason)), None);
+        self.clients.answer(group, &mut for_all(result), None);
         if group
             .iter()
             .any(|it| matches!(&it.writes, Writes::One(it) if it.is_of_attempts()))

@@ -3,10 +3,11 @@
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::config;
-use crate::execute::{Audited, Done, Execution, Noticed};
+use crate::execute::{Done, Execution, Noticed};
 use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
+use crate::trail::Audited;
 use crate::write::Record;
 use policy::rehash::Rehashed;
 use protocol::ResultCode;

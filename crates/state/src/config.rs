@@ -25,7 +25,6 @@ use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
     SUBSCHEMA_NAME, hidden_numbers, owner_numbers,
 };
-use crate::execute::head_of_audit;
 use crate::knowledge::{
     COLLECTIVE_CLASS, Computed, DYNAMIC_GROUP_CLASS, Knowledge, Known, texts_of,
 };
@@ -33,6 +32,7 @@ use crate::level;
 use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES};
 use crate::rules::{RULES_NAME, Rules};
 use crate::stop::Failure;
+use crate::trail::head_of_audit;
 use policy::Access;
 use policy::requirements::Requirements;
 use protocol::url::LdapUrl;

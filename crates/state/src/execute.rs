@@ -24,16 +24,15 @@ mod trail;
 mod unique;
 mod unit;
 
-use self::trail::Trail;
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::history::Recorder;
 use crate::knowledge::{COLLECTIVE_CLASS, DYNAMIC_GROUP_CLASS};
-use crate::meta::META_AUDIT;
-use crate::meta::{META_ALIASES, META_REFERRALS, META_SUBENTRIES, META_TIME};
+use crate::meta::{META_ALIASES, META_AUDIT, META_REFERRALS, META_SUBENTRIES, META_TIME};
 use crate::referral;
 use crate::stop::{Failure, Refusal, Stop};
 use crate::time;
+use crate::trail::{Audited, Trail};
 use crate::write::{Change, Record, Unit, Write};
 use policy::rehash::Rehashed;
 use protocol::{OwnedControl, ResultCode};
@@ -47,7 +46,6 @@ pub use holder::other_match;
 pub use numbers::{GivenNumber, counter_key, exhausted};
 pub use options::name_afterwards;
 pub use overtaken::is_overtaken;
-pub use trail::{Audited, head_of_audit};
 pub use unique::held;
 pub use unit::{Broken, Done, Outcome};
 

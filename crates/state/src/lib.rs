@@ -53,6 +53,7 @@ pub mod selected;
 pub mod stop;
 pub mod stored_form;
 pub mod time;
+pub mod trail;
 pub mod usability;
 pub mod values;
 pub mod view;

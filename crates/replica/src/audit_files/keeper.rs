@@ -6,9 +6,9 @@ use super::{Auditing, EXTENSION, FileRules, KEEP_FILE, files, folder};
 use crate::clock::{Clock, SystemClock};
 use audit::{Closing, Head};
 use rustix::fs::{FallocateFlags, fallocate};
-use state::execute::Audited;
 use state::stop::Failure;
 use state::time::generalized_time;
+use state::trail::Audited;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -126,6 +126,11 @@ impl AuditKeeper {
         if self.waiting.is_empty() {
             match self.write(&audited) {
                 Ok(()) => {
+                    if self.rules.required
+                        && let Err(error) = self.reserve()
+                    {
+                        self.fail(&error);
+                    }
                     self.tell();
                     return self.announced();
                 }
@@ -182,6 +187,15 @@ impl AuditKeeper {
                 self.fail(&error);
                 None
             }
+        }
+    }
+
+    /// Tries a last time to write lines that could not be written, before the log is given up.
+    /// Returns a file as [`keep`](Self::keep) does.
+    pub fn finish(&mut self) -> Option<Arc<File>> {
+        match self.write_waiting() {
+            Ok(()) => self.announced(),
+            Err(_) => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use audit::{Head, Line, Operation, Verifier};
-use state::execute::Audited;
+use state::trail::Audited;
 use std::fs;
 use std::sync::Arc;
 use tempfile::TempDir;

@@ -2,9 +2,9 @@
 
 use super::{Executor, OwnWrites};
 use crate::audit_files::{AuditKeeper, AuditStanding, Auditing};
-use state::execute::{Audited, head_of_audit};
 use state::level;
 use state::stop::Failure;
+use state::trail::{Audited, head_of_audit};
 use state::write::{Change, Write};
 use std::sync::Arc;
 use store::Store;

@@ -35,7 +35,7 @@ impl Execution<'_, '_> {
         draft: &Draft<'_>,
         after: &[u8],
     ) -> Result<Vec<Change>, Stop> {
-        if !self.trail.is_on() {
+        if !self.trail.is_on {
             return Ok(Vec::new());
         }
         self.differences(&Difference {
@@ -53,7 +53,7 @@ impl Execution<'_, '_> {
         after: &[u8],
         edits: &[Edit],
     ) -> Result<Vec<Change>, Stop> {
-        if !self.trail.is_on() {
+        if !self.trail.is_on {
             return Ok(Vec::new());
         }
         self.differences(&Difference {
@@ -66,7 +66,7 @@ impl Execution<'_, '_> {
 
     /// All values of a stored entry, as deleted ones; empty while changes are not audited.
     pub(super) fn vanishing(&self, id: EntryId) -> Result<Vec<Change>, Stop> {
-        if !self.trail.is_on() {
+        if !self.trail.is_on {
             return Ok(Vec::new());
         }
         let snapshot = self.batch.snapshot();
@@ -136,7 +136,7 @@ impl Execution<'_, '_> {
             return *value == self.timestamp.as_bytes();
         }
         if number == known.modifiers_name.number || number == known.creators_name.number {
-            return *value == self.trail.by().as_bytes();
+            return *value == self.trail.by.as_bytes();
         }
         let own = time::change_sequence_number(self.time_us, 0, 0);
         let second = own.split('#').next().unwrap_or_default();

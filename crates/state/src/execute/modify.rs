@@ -31,8 +31,7 @@ impl Execution<'_, '_> {
         let due = self.numbers_due(name)?;
         let account = self.account_concerned(write, &numbers)?;
         let object_class = self.catalog.known.object_class.number;
-        let permissive = write.has(|it| it.permissive);
-        let relaxed = write.has(|it| it.relaxed);
+        let (permissive, relaxed) = (write.has(|it| it.permissive), write.has(|it| it.relaxed));
         let (end, counters, edits, rehashed, audited);
         let bytes = {
             let snapshot = self.batch.snapshot();

@@ -48,7 +48,8 @@ impl Execution<'_, '_> {
         self.take_place(id, &name_afterwards(write))?;
         let to = self.spelled_name(id)?;
         if let Some((named, changes)) = audited {
-            self.audit_named(Operation::Rename(&to), &named, &changes)?;
+            let shown = self.shown_name(to.clone());
+            self.audit_named(Operation::Rename(&shown), &named, &changes)?;
         }
         self.history
             .renamed(id, &spelled, old_parent, moved_subtree);
@@ -61,7 +62,7 @@ impl Execution<'_, '_> {
     /// The entry's name and the differences of its values, before it is renamed; `None` while
     /// changes are not audited.
     fn renaming(&self, id: EntryId, after: &[u8]) -> Result<Option<(Named, Vec<Change>)>, Stop> {
-        if !self.trail.is_on() {
+        if !self.trail.is_on {
             return Ok(None);
         }
         let snapshot = self.batch.snapshot();

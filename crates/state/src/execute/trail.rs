@@ -1,114 +1,18 @@
-//! Lines of the audit about what a record changes.
-//!
-//! A line is a function of record and state, as everything in execution is, and the end of the
-//! chain is a row of the database: so every node has the same chain, whether it writes the lines to
-//! files or not, and nodes that compare their states compare their chains.
+//! Lines of the audit, written while a record is executed.
 
 use super::Execution;
 use crate::level;
-use crate::meta::META_AUDIT;
-use crate::stop::{Failure, Refusal, Stop};
+use crate::stop::{Refusal, Stop};
 use crate::time;
+use crate::trail::{Audited, head_of_audit};
 use crate::write::Write;
-use audit::{Author, Change, Head, Line, Opening, Operation};
+use audit::{Change, Line, Operation};
 use protocol::ResultCode;
-use store::{EntryId, Snapshot};
+use protocol::name::parse_name;
+use store::EntryId;
 
-/// The lines about one record.
-#[derive(Debug, Clone)]
-pub struct Audited {
-    /// Where in the chain they begin.
-    pub opening: Opening,
-    /// The lines, each with its end.
-    pub bytes: Vec<u8>,
-    /// The end of the chain behind them.
-    pub head: Head,
-}
-
-/// The lines about the record being executed.
-#[derive(Debug, Default)]
-pub(super) struct Trail {
-    is_on: bool,
-    /// The lines; `None` before the first.
-    audited: Option<Audited>,
-    /// Who makes the current write.
-    by: String,
-    author: Option<Author>,
-}
-
-/// The lines at some moment, to go back to.
-pub(super) struct Mark(Option<(usize, Head)>);
-
-impl Trail {
-    /// The lines of a record that is executed while changes are audited, or not.
-    pub fn new(is_on: bool) -> Trail {
-        Trail {
-            is_on,
-            ..Trail::default()
-        }
-    }
-
-    /// Whether changes are audited.
-    #[inline]
-    pub fn is_on(&self) -> bool {
-        self.is_on
-    }
-
-    /// DN of the subject that makes the current write.
-    pub fn by(&self) -> &str {
-        &self.by
-    }
-
-    /// Sets the write that the next lines are about.
-    #[inline]
-    pub fn begin(&mut self, write: &Write) {
-        if self.is_on {
-            self.by = write.by().to_owned();
-            self.author = write.grant.author().cloned();
-        }
-    }
-
-    /// The present end of the lines.
-    pub fn mark(&self) -> Mark {
-        Mark((self.audited.as_ref()).map(|it| (it.bytes.len(), it.head)))
-    }
-
-    /// Removes the lines behind a mark, whose changes were taken back.
-    pub fn rewind(&mut self, mark: &Mark) {
-        match (&mark.0, &mut self.audited) {
-            (Some((length, head)), Some(audited)) => {
-                audited.bytes.truncate(*length);
-                audited.head = *head;
-            }
-            _ => self.audited = None,
-        }
-    }
-
-    /// The lines; `None` if there are none.
-    pub fn into_lines(self) -> Option<Audited> {
-        self.audited
-    }
-
-    /// The end of the chain behind the lines; `None` if there are none.
-    pub fn head(&self) -> Option<Head> {
-        self.audited.as_ref().map(|it| it.head)
-    }
-}
-
-/// Reads the end of the chain; `None` if nothing was ever audited.
-///
-/// # Errors
-/// The store cannot be read, or the row is damaged.
-pub fn head_of_audit(snapshot: &Snapshot<'_>) -> Result<Option<Head>, Failure> {
-    let Some(row) = snapshot.meta(META_AUDIT)? else {
-        return Ok(None);
-    };
-    let head = Head::decode(row).ok_or_else(|| store::Error::Corrupt {
-        table: "meta",
-        detail: "the end of the audit's chain cannot be read".to_owned(),
-    })?;
-    Ok(Some(head))
-}
+/// Text shown instead of a DN that contains a value of a secret attribute.
+const HIDDEN: &str = "[hidden]";
 
 /// An entry as a line names it.
 pub(super) struct Named {
@@ -126,7 +30,7 @@ impl Execution<'_, '_> {
         id: EntryId,
         changes: &[Change],
     ) -> Result<(), Stop> {
-        if !self.trail.is_on() {
+        if !self.trail.is_on {
             return Ok(());
         }
         let named = self.named(id)?;
@@ -135,7 +39,7 @@ impl Execution<'_, '_> {
 
     /// Writes a line about an entry that changed because another one did.
     pub(super) fn audit_consequence(&mut self, id: EntryId) -> Result<(), Stop> {
-        if !self.trail.is_on() {
+        if !self.trail.is_on {
             return Ok(());
         }
         let named = self.named(id)?;
@@ -149,7 +53,7 @@ impl Execution<'_, '_> {
         named: &Named,
         changes: &[Change],
     ) -> Result<(), Stop> {
-        match self.trail.is_on() {
+        match self.trail.is_on {
             true => self.put_line(operation, named, changes, false),
             false => Ok(()),
         }
@@ -166,9 +70,25 @@ impl Execution<'_, '_> {
         let uuid = view.attribute(self.catalog.known.entry_uuid.number);
         let uuid = uuid.and_then(|it| it.values().into_iter().next());
         Ok(Named {
-            entry: String::from_utf8_lossy(&name).into_owned(),
+            entry: self.shown_name(String::from_utf8_lossy(&name).into_owned()),
             uuid: uuid.map_or_else(String::new, |it| String::from_utf8_lossy(it).into_owned()),
         })
+    }
+
+    /// The DN, or [`HIDDEN`] if it contains a value of a secret attribute.
+    pub(super) fn shown_name(&self, dn: String) -> String {
+        let is_secret = |attribute: &str| {
+            let described = self.schema.describe(attribute);
+            described.is_ok_and(|it| self.catalog.access.secrets().contains(it.type_id))
+        };
+        let hides = parse_name(&dn).is_ok_and(|name| {
+            let mut values = name.rdns.iter().flat_map(|it| it.values.iter());
+            values.any(|it| is_secret(it.attribute))
+        });
+        match hides {
+            true => HIDDEN.to_owned(),
+            false => dn,
+        }
     }
 
     fn put_line(
