@@ -245,8 +245,7 @@ impl Worker {
                     let bind_state = BindState::of(call, &session.peer);
                     let feed = &call.shared.feed;
                     let matched = checked.matched;
-                    let kept =
-                        password_modify::still_keeps(&context, feed, entry, name, matched)?;
+                    let kept = password_modify::still_keeps(&context, feed, entry, name, matched)?;
                     bind_state.settle(&change.tried, kept);
                     Ok(kept)
                 });
