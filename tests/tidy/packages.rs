@@ -270,7 +270,10 @@ fn crates_hold_one_idea() {
         .iter()
         .filter(|(_, lines)| **lines > PRODUCT_LINES_MAX)
     {
-        findings.add(name, format!("{lines} lines of product code"));
+        findings.add(
+            &format!("crates/{name}"),
+            format!("{lines} lines of product code"),
+        );
     }
     findings.report();
 }

@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::concerned::Concerned;
 use crate::config;
-use crate::execute::{Done, Execution, Noticed};
+use crate::execute::{Broken, Done, Execution, Noticed};
 use crate::rules::ready;
 use crate::schema_change;
 use crate::stop::{Failure, Refusal, Stop};
@@ -62,16 +62,7 @@ pub fn apply(
         if at % Batch::ANNOUNCED == 0 {
             execution.announce(&record.units[at..]);
         }
-        results.push(match execution.execute_unit(unit) {
-            Ok(done) => done,
-            Err(broken) => match broken.stop {
-                Stop::Refused(refusal) => Done {
-                    at: Some(broken.at),
-                    ..Done::from(refusal.into_result())
-                },
-                Stop::Failed(failure) => return Err(failure),
-            },
-        });
+        results.push(execution.execute_unit(unit).or_else(refused)?);
     }
     let mut noticed = execution.finish()?;
     let ending = std::mem::take(&mut noticed.ending);
@@ -121,6 +112,17 @@ pub fn apply(
             Ok(taken_back(record, refusal))
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// Returns the result of a unit that was refused.
+fn refused(broken: Broken) -> Result<Done, Failure> {
+    match broken.stop {
+        Stop::Refused(refusal) => Ok(Done {
+            at: Some(broken.at),
+            ..Done::from(refusal.into_result())
+        }),
+        Stop::Failed(failure) => Err(failure),
     }
 }
 

@@ -465,3 +465,38 @@ fn undefined(filter: &Filter) -> Option<&str> {
         other => other.parts()?.iter().find_map(undefined),
     }
 }
+
+impl Compiler<'_> {
+    /// Resolves the area of a rule, whose targets are given.
+    fn within(&self, rule: &Rule, targets: &[CompiledTarget]) -> Result<Option<Name>, Wrong> {
+        let Some(spelled) = &rule.within else {
+            return Ok(None);
+        };
+        let area = self.name(spelled).map_err(in_part(RulePart::Within))?;
+        let lies_in_it = |it: &CompiledTarget| match it {
+            CompiledTarget::Below(_, base) => base.is_within(&area),
+            CompiledTarget::Everything | CompiledTarget::Pattern(_) => area.depth() == 0,
+        };
+        if let Some(at) = targets.iter().position(|it| !lies_in_it(it)) {
+            let text = format!(
+                "expected a name at or below \"{spelled}\" behind \"entry\", \"one\", \"children\" \
+                 or \"subtree\", got {}",
+                rule.targets[at]
+            );
+            return Err(in_part(RulePart::On)(text));
+        }
+        if matches!(rule.about, About::Uses(_) | About::EveryUse) {
+            // Who had a use without a rule would lose it by one, in all of the directory.
+            let text = "expected no uses in a rule within an area, got some".to_owned();
+            return Err(in_part(RulePart::For)(text));
+        }
+        match rule.clauses.iter().position(|it| it.denies) {
+            Some(clause) => {
+                let text = "expected \"let\" in a rule within an area, which takes nothing that \
+                            rules before give, got \"deny\"";
+                Err(in_part(RulePart::Clause(clause))(text.to_owned()))
+            }
+            None => Ok(Some(area)),
+        }
+    }
+}

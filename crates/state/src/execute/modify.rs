@@ -54,13 +54,13 @@ impl Execution<'_, '_> {
             counters = self.give_numbers(&due, name, &mut draft, gets_class)?;
             self.refuse_without_rdn(&draft)?;
             self.refuse_other_lifetime(&view, &draft, &numbers)?;
-            let same_shape = draft.attributes.len() == types_before
-                && draft.linked_types() == linked_before
-                && numbers.iter().all(|number| {
-                    *number != object_class
-                        && (view.attribute(*number).is_some() || draft.is_linked(*number))
-                });
-            if same_shape {
+            let was_there = |number: &AttributeNumber| {
+                *number != object_class
+                    && (view.attribute(*number).is_some() || draft.is_linked(*number))
+            };
+            let same_types =
+                draft.attributes.len() == types_before && draft.linked_types() == linked_before;
+            if same_types && numbers.iter().all(was_there) {
                 refuse_several(&self.schema, &draft, &numbers)?;
             } else if relaxed {
                 self.check_classes_relaxed(id, &view, &mut draft)?;
