@@ -30,11 +30,24 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-store",
         ],
     ),
+    // docs/adr/0092
+    (
+        "pando-answers",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+            "pando-state",
+        ],
+    ),
     (
         "pando-spool",
         &[
             "pando-protocol",
             "pando-schema",
+            // docs/adr/0092: limits of open transactions, and their subjects.
+            "pando-policy",
             "pando-store",
             "pando-state",
         ],
@@ -70,6 +83,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-sasl",
             "pando-store",
             "pando-state",
+            "pando-answers",
             "pando-spool",
             "pando-replica",
             // Its tests fill directories by imports and speak to them without connections.

@@ -39,7 +39,6 @@ mod request_writes;
 mod search;
 mod session;
 mod ticket;
-mod transactions;
 mod worker;
 
 pub use completion::{Completion, Mailbox};

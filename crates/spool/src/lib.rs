@@ -1,6 +1,6 @@
 //! Memory and temporary files of long answers, within budgets: entries too large for the output
-//! buffer, sort keys, and sorted lists of which views and pages show parts; and the signed cookies
-//! with which clients come back for the next part.
+//! buffer, sort keys, and sorted lists of which views and pages show parts; the signed cookies with
+//! which clients come back for the next part; and the updates of open transactions.
 //!
 //! Invariants:
 //! - a connection, and all of them together, take no more memory than their budget;
@@ -12,5 +12,6 @@ pub mod fuzz;
 pub mod list;
 pub mod memory;
 mod spool;
+pub mod transactions;
 
 pub use spool::{FILES_MAX, Spool, Spools};

@@ -65,27 +65,23 @@ pub fn apply(
         results.push(execution.execute_unit(unit).or_else(refused)?);
     }
     let mut noticed = execution.finish()?;
-    let ending = std::mem::take(&mut noticed.ending);
-    let rehashed = std::mem::take(&mut noticed.rehashed);
-    let (changed, left_work, reclaimed) = (noticed.changed, noticed.left_work, noticed.reclaimed);
-    let audited = noticed.audited.take();
-    let configuration = noticed.configuration;
-    let mut concerned = std::mem::take(&mut noticed.concerned);
-    concerned.everybody |= configuration;
-    if changed == 0 {
-        return Ok(Applied {
-            results,
-            changed,
-            catalog: None,
-            ending,
-            left_work,
-            concerned,
-            rehashed,
-            configuration,
-            reclaimed,
-            audited: None,
-        });
+    let mut applied = Applied {
+        results,
+        changed: noticed.changed,
+        catalog: None,
+        ending: std::mem::take(&mut noticed.ending),
+        left_work: noticed.left_work,
+        concerned: std::mem::take(&mut noticed.concerned),
+        rehashed: std::mem::take(&mut noticed.rehashed),
+        configuration: noticed.configuration,
+        reclaimed: noticed.reclaimed,
+        audited: None,
+    };
+    applied.concerned.everybody |= applied.configuration;
+    if applied.changed == 0 {
+        return Ok(applied);
     }
+    applied.audited = noticed.audited.take();
     match next_catalog(batch, before, noticed, occasion) {
         Ok(catalog) => {
             if let (Occasion::First, Some(next)) = (occasion, &catalog)
@@ -93,18 +89,8 @@ pub fn apply(
             {
                 return Ok(taken_back(record, refusal));
             }
-            Ok(Applied {
-                results,
-                changed,
-                catalog,
-                ending,
-                left_work,
-                concerned,
-                rehashed,
-                configuration,
-                reclaimed,
-                audited,
-            })
+            applied.catalog = catalog;
+            Ok(applied)
         }
         // An unusable configuration is the client's error; the whole change is undone.
         Err(Failure::Configuration(text)) => {

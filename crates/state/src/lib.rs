@@ -6,7 +6,6 @@
 //! - operations read entries through a [`view::View`], which returns them narrowed to one subject;
 //!   its snapshot is private.
 
-pub mod access_question;
 pub mod access_rules;
 pub mod account;
 pub mod advice;
@@ -19,18 +18,14 @@ pub mod class_check;
 pub mod concerned;
 pub mod config;
 pub mod delegation;
-pub mod dereference;
-pub mod effective_rights;
 pub mod entry_end;
 pub mod equality;
 pub mod execute;
-pub mod former;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod grant;
 pub mod heavy;
 pub mod history;
-pub mod identity;
 pub mod index_progress;
 pub mod knowledge;
 pub mod lanes;
@@ -43,7 +38,6 @@ pub mod passwords;
 pub mod permit;
 pub mod progress;
 pub mod projection;
-pub mod quality;
 pub mod read_entry;
 pub mod record;
 pub mod referral;
@@ -54,7 +48,6 @@ pub mod stop;
 pub mod stored_form;
 pub mod time;
 pub mod trail;
-pub mod usability;
 pub mod values;
 pub mod view;
 pub mod virtual_entry;

@@ -2,10 +2,10 @@
 
 use crate::call::Call;
 use crate::context::{Context, Place};
+use answers::identity::{self, Found};
 use policy::Subject;
 use policy::mapping::{Kind, Outside};
 use protocol::ResultCode;
-use state::identity::{self, Found};
 use state::stop::{Refusal, Stop};
 use state::view::View;
 use std::borrow::Cow;

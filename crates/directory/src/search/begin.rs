@@ -27,15 +27,16 @@ use crate::search::state::{Page, ResultControls, Search};
 use crate::search::virtual_search::VirtualSearch;
 use crate::search::{extras, page, unindexed, virtual_search};
 use crate::session::Session;
+use answers::access_question;
+use answers::effective_rights::EffectiveRights;
 use policy::Subject;
 use protocol::control::{AccessQuestion, MatchingEntryCountRequest, PagedResults};
 use protocol::{LdapResult, ResultKind, SearchRequest, response};
 use schema::Filter;
-use state::effective_rights::EffectiveRights;
 use state::progress::Progress;
 use state::projection::Projection;
 use state::stop::Stop;
-use state::{access_question, assertion, done, heavy, links};
+use state::{assertion, done, heavy, links};
 use std::rc::Rc;
 
 /// Begins a search, which may stay and follow the directory, and runs its first slice.

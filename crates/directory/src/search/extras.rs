@@ -3,18 +3,18 @@
 
 use crate::context::{Context, VisibleEntry};
 use crate::control::SearchControls;
+use answers::dereference::{Dereferencing, Follow};
+use answers::effective_rights::EffectiveRights;
+use answers::usability;
 use protocol::control::Subentries;
 use protocol::{OwnedControl, Scope, SearchRequest};
 use schema::Filter;
 use state::catalog::Catalog;
-use state::dereference::{Dereferencing, Follow};
 use state::done;
-use state::effective_rights::EffectiveRights;
 use state::knowledge::class_filter;
 use state::matched_values::MatchedValues;
 use state::progress::Progress;
 use state::stop::Stop;
-use state::usability;
 use std::cell::RefCell;
 
 /// State that controls add to the entries that a search sends.

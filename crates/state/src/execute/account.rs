@@ -76,12 +76,12 @@ impl Execution<'_, '_> {
         before: &EntryView<'_>,
         draft: &mut Draft<'_>,
         changed: &[AttributeNumber],
-        numbers: Option<&Numbers>,
+        numbers: &Option<Numbers>,
     ) -> Result<Option<Rehashed>, Stop> {
         if write.has(|it| it.rehashes) {
             return Ok(Some(self.rehashed(id, before, draft)));
         }
-        self.follow_change(write, Some(before), draft, changed, numbers)?;
+        self.follow_change(write, Some(before), draft, changed, numbers.as_ref())?;
         self.stamp(draft, write.by(), changed);
         Ok(None)
     }

@@ -67,8 +67,7 @@ impl Execution<'_, '_> {
             } else {
                 self.check_classes(&mut draft)?;
             }
-            let account = account.as_ref();
-            rehashed = self.stamp_modified(write, id, &view, &mut draft, &numbers, account)?;
+            rehashed = self.stamp_modified(write, id, &view, &mut draft, &numbers, &account)?;
             if relaxed {
                 self.check_given(&draft, &numbers, Some(id))?;
             }

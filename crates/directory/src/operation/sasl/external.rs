@@ -4,11 +4,11 @@
 
 use crate::context::Context;
 use crate::peer::Peer;
+use answers::identity::{self, Found};
 use policy::Subject;
 use policy::mapping::{Kind, Outside};
 use protocol::ResultCode;
 use schema::Name;
-use state::identity::{self, Found};
 use state::stop::Stop;
 
 /// The name as which the client's identity acts; `None` if it stands for no entry. The log says

@@ -1,8 +1,6 @@
 //! Questions of clients about access (the access explanation control), in the words of the
 //! language of access rules.
 
-use crate::stop::Stop;
-use crate::view::{Claim, Explained, View};
 use policy::Subject;
 use policy::access::facts::{Asker, Origin};
 use policy::access::hours::WeekMinute;
@@ -12,6 +10,8 @@ use policy::access::words::{Use, Way, Ways};
 use protocol::control::{AccessExplanation, AccessQuestion, AccessReason};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::Name;
+use state::stop::Stop;
+use state::view::{Claim, Explained, View};
 
 /// Minutes in a week.
 const WEEK_MINUTES: u32 = 7 * 24 * 60;

@@ -1,12 +1,12 @@
 //! The entry that an identity of another system stands for.
 
-use crate::catalog::Catalog;
-use crate::stop::{Failure, Stop};
-use crate::view::{Place, View};
 use policy::access::rules::Reach;
 use policy::mapping::{Outside, Sought};
 use protocol::{FILTER_DEPTH_MAX, Filter};
 use schema::{Name, Truth};
+use state::catalog::Catalog;
+use state::stop::{Failure, Stop};
+use state::view::{Place, View};
 use store::{EntryId, Region, RegionScope};
 
 /// Maximum number of entries looked at to find the one. With an index there are one or two.

@@ -1,14 +1,14 @@
 //! Refusals of new passwords by the policy of their account (draft-behera-ldap-password-policy-11
 //! §8.2), decided where a change is resolved, never in execution.
 
-use crate::account::Account;
 use crate::former::{refuse, without_old};
-use crate::stop::{Failure, Stop};
 use policy::PasswordPolicy;
 use policy::password;
 use policy::quality::{AskedLists, PasswordLists};
 use protocol::ResultCode;
 use protocol::control::PasswordPolicyError;
+use state::account::Account;
+use state::stop::{Failure, Stop};
 
 /// Checks whether the user may change the password now (§8.2.1, §8.2.3, §8.2.4).
 ///

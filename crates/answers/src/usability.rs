@@ -1,12 +1,12 @@
 //! Account usability control (Sun Directory Server): whether an entry's account can be used to
 //! bind.
 
-use crate::account::Account;
-use crate::stop::Stop;
-use crate::view::{View, VisibleEntry};
 use policy::{Right, Standing};
 use protocol::control::{AccountTrouble, AccountUsability};
 use protocol::{OwnedControl, oid};
+use state::account::Account;
+use state::stop::Stop;
+use state::view::{View, VisibleEntry};
 
 /// The state of an account that can be used and whose password never expires.
 const USABLE: AccountUsability = AccountUsability::Usable { expires_in_s: -1 };

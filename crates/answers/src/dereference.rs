@@ -1,18 +1,18 @@
 //! Dereference control (draft-masarati-ldap-deref-00): for values that are names, attributes of the
 //! named entries, returned in a control beside the entry.
 
-use crate::catalog::Catalog;
-use crate::done;
-use crate::progress::Progress;
-use crate::selected::Selected;
-use crate::stop::Stop;
-use crate::view::{Place, View, VisibleEntry};
 use policy::Right;
 use protocol::ber::{self, put_nested};
 use protocol::control::{DereferenceRequest, put_dereference_result};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::{AttributeNumber, Description, Schema, TypeId};
 use smallvec::SmallVec;
+use state::catalog::Catalog;
+use state::done;
+use state::progress::Progress;
+use state::selected::Selected;
+use state::stop::Stop;
+use state::view::{Place, View, VisibleEntry};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use store::EntryId;

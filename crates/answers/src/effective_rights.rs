@@ -6,12 +6,12 @@
 //! other requests get the letters of 389 Directory Server in `entryLevelRights` and
 //! `attributeLevelRights`.
 
-use crate::stop::Stop;
-use crate::view::{View, VisibleEntry};
 use policy::{Decision, Right, Subject};
 use protocol::control::EffectiveRightsRequest;
 use protocol::{ResultCode, SearchRequest, ber};
 use schema::{Name, TypeId};
+use state::stop::Stop;
+use state::view::{View, VisibleEntry};
 
 /// The rights of an attribute, with the letters of 389 Directory Server.
 const ATTRIBUTE_RIGHTS: [(Right, &str, &str); 4] = [

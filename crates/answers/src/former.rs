@@ -1,10 +1,10 @@
 //! Comparison of new passwords with former ones (draft-behera-ldap-password-policy-11 §8.2).
 
-use crate::stop::{Refusal, Stop};
-use crate::write::{Change, Former, Given};
 use policy::password::{self, Cost};
 use protocol::control::PasswordPolicyError;
 use protocol::{ChangeOperation, ResultCode};
+use state::stop::{Refusal, Stop};
+use state::write::{Change, Former, Given};
 
 /// The refusal of a change under pwdSafeModify that lacks the present password.
 pub fn without_old<T>() -> Result<T, Stop> {

@@ -7,16 +7,16 @@
 //!   does;
 //! - no transaction outlives the connection or a Bind.
 
+use crate::memory::Hold;
 use policy::{Limits, Subject};
 use protocol::{LdapResult, MessageId, ResultCode, oid, response};
-use spool::memory::Hold;
 use state::stop::{Refusal, Stop};
 use state::write::Write;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// First byte of identifiers chosen by clients.
-pub(crate) const CHOSEN_PREFIX: u8 = 0;
+pub const CHOSEN_PREFIX: u8 = 0;
 /// Maximum length of an identifier chosen by a client, in bytes: two UUIDs as text fit.
 const CHOSEN_BYTES_MAX: usize = 80;
 /// Maximum number of aborted transactions with client identifiers that are remembered until their
@@ -25,7 +25,7 @@ const ABORTED_MAX: usize = 1_000;
 
 /// The transactions of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Transactions {
+pub struct Transactions {
     open: HashMap<Box<[u8]>, Transaction>,
     /// Refusals of aborted transactions with client identifiers whose end was not requested yet.
     /// Without them the next update with such an identifier would begin a new transaction that
@@ -44,7 +44,7 @@ pub(crate) struct Transactions {
 
 /// One open transaction.
 #[derive(Debug)]
-pub(crate) struct Transaction {
+pub struct Transaction {
     /// The subject of the transaction's updates.
     pub subject: Rc<Subject>,
     updates: Vec<Update>,

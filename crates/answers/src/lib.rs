@@ -1,0 +1,15 @@
+//! Questions of a request that a view of the directory answers, besides its entries: what controls
+//! return with an entry, which entry an identity stands for, and whether a new password is good.
+//!
+//! Invariants:
+//! - nothing here is executed: an answer may depend on what the subject sees, on the time and on
+//!   settings, which are arguments;
+//! - an answer says no more than a view of its subject does.
+
+pub mod access_question;
+pub mod dereference;
+pub mod effective_rights;
+pub mod former;
+pub mod identity;
+pub mod quality;
+pub mod usability;
