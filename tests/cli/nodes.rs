@@ -103,7 +103,7 @@ fn owner_is_administrator_on_the_socket() {
 }
 
 #[test]
-fn external_takes_its_own_identity_and_no_other() {
+fn the_owner_acts_as_itself_and_as_known_entries() {
     let pando = Pando::start();
     for entry in kit::people::sample() {
         pando.admin().add(&entry).expect_success();
@@ -116,7 +116,11 @@ fn external_takes_its_own_identity_and_no_other() {
         let answer = sasl_bind(&url, "EXTERNAL", &["-X", &own]);
         answer.expect(0).says(kit::ADMIN);
     }
-    for other in ["u:ada", "dn:cn=nobody,dc=example,dc=com", "nonsense"] {
+    let answer = sasl_bind(&url, "EXTERNAL", &["-X", "u:ada"]);
+    answer
+        .expect(0)
+        .says("dn:uid=ada,ou=People,dc=example,dc=com");
+    for other in ["u:nobody", "dn:cn=nobody,dc=example,dc=com", "nonsense"] {
         sasl_bind(&url, "EXTERNAL", &["-X", other]).expect(49);
     }
 }
