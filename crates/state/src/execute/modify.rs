@@ -47,9 +47,8 @@ impl Execution<'_, '_> {
             let types_before = draft.attributes.len();
             apply_all(&given, &mut draft, changes, &numbers, permissive)?;
             draft.drop_empty();
-            // Duplicates are removed, because the list is iterated and looked up in itself below.
-            let mut met = HashSet::with_capacity(numbers.len());
-            numbers.retain(|it| met.insert(*it));
+            // The list is iterated and looked up in itself below.
+            drop_duplicates(&mut numbers);
             let gets_class = numbers.contains(&object_class);
             counters = self.give_numbers(&due, name, &mut draft, gets_class)?;
             self.refuse_without_rdn(&draft)?;
@@ -191,6 +190,12 @@ impl Execution<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Keeps the first of several equal numbers.
+fn drop_duplicates(numbers: &mut Vec<AttributeNumber>) {
+    let mut met = HashSet::with_capacity(numbers.len());
+    numbers.retain(|it| met.insert(*it));
 }
 
 /// Applies changes to the draft in order; `numbers` are the numbers of their attributes.
