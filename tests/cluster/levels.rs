@@ -2,6 +2,7 @@
 //! program does afterwards.
 
 use crate::nodes::{await_voters, free_address, refused, require_equal, status};
+use crate::settings::SETTINGS;
 use crate::wanderers::{Grove, conclude, pause, wander};
 use kit::client::Modification;
 use kit::process::until;
@@ -50,6 +51,16 @@ fn raise(nodes: &mut [Pando], grove: &Grove) {
     let change = [Modification::add("pandoRequire", &["authc"])];
     let early = nodes[0].admin().modify("cn=config", &change);
     assert_eq!(early.code, ResultCode::UNWILLING_TO_PERFORM, "{early}");
+    for setting in [
+        "scram_verifiers = none",
+        "rehash_on_bind = true",
+        "allow_des = true",
+    ] {
+        let text = format!("passwords.{setting}");
+        let change = [Modification::add("pandoSetting", &[&text])];
+        let early = nodes[0].admin().modify(SETTINGS, &change);
+        assert_eq!(early.code, ResultCode::CONSTRAINT_VIOLATION, "{early}");
+    }
     exchange(nodes, grove, 1);
     let third = nodes[2].run_on_node(&["cluster", "upgrade"], &[]);
     refused(third, 1, "the highest that the programs");

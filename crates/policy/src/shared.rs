@@ -56,8 +56,11 @@ pub struct SharedSettings {
 /// The names of settings and their values, as texts.
 type Given = BTreeMap<String, String>;
 
-/// The name of the setting for keys of SCRAM, which older programs do not know.
-pub const VERIFIERS: &str = "passwords.scram_verifiers";
+/// The name of the setting for keys of SCRAM.
+const VERIFIERS: &str = "passwords.scram_verifiers";
+/// Names of the settings that came with format level 3: programs that execute lower levels only do
+/// not know them.
+const OF_LEVEL_3: [&str; 3] = [VERIFIERS, "passwords.rehash_on_bind", "passwords.allow_des"];
 
 /// Begin of the names of limits of single subjects and groups.
 const RULES: &str = "subject_limits.";
@@ -141,6 +144,11 @@ impl SharedSettings {
     /// The name in a text `name = value`; all of the text if it has another form.
     pub fn name_in(text: &str) -> &str {
         text.split_once('=').map_or(text, |(name, _)| name).trim()
+    }
+
+    /// Whether a text `name = value` is about a setting that came with format level 3.
+    pub fn is_of_level_3(text: &str) -> bool {
+        OF_LEVEL_3.contains(&SharedSettings::name_in(text))
     }
 
     /// Whether a name is that of a limit of single subjects or groups.

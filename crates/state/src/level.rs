@@ -30,6 +30,9 @@ pub const HIGHEST: u32 = 3;
 const SUMS_TEXTS: u32 = 2;
 /// Level from which on changes can be audited.
 pub const AUDITS: u32 = 3;
+/// Level from which on nodes share the settings of which
+/// [`SharedSettings`](policy::SharedSettings) says that they came with it.
+pub const SHARES_FURTHER: u32 = 3;
 /// Level from which on keys of SCRAM may stand beside the hash of a password.
 pub const KEEPS_VERIFIERS: u32 = 3;
 /// Level from which on the built-in access rules hide the state of accounts.

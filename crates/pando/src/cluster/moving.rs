@@ -79,8 +79,11 @@ impl Moving {
         };
         let mut texts: Vec<String> = before.iter().filter(stays).cloned().collect();
         let had: Vec<String> = texts.iter().map(name).collect();
+        // Some nodes may have a program that does not know these. Without them the defaults hold.
+        let defaults = SharedSettings::default().texts();
+        let goes_without = |it: &String| SharedSettings::is_of_level_3(it) && defaults.contains(it);
         let new = self.settings.texts().into_iter();
-        texts.extend(new.filter(|it| !had.contains(&name(it))));
+        texts.extend(new.filter(|it| !had.contains(&name(it)) && !goes_without(it)));
         texts
     }
 

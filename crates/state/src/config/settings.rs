@@ -6,7 +6,6 @@ use super::{SETTINGS_NAME, config_texts, well_known};
 use crate::level;
 use crate::meta::META_CLUSTER;
 use crate::stop::Failure;
-use policy::shared::VERIFIERS;
 use policy::{LimitRule, LimitSettings, LimitSubject, Limits, SharedSettings};
 use schema::Schema;
 use store::Snapshot;
@@ -22,12 +21,15 @@ pub(super) fn load(
     let entry = well_known(schema, SETTINGS_NAME);
     let texts = config_texts(snapshot, schema, &entry, "pandoSetting")?;
     let unusable = |text: String| Failure::Configuration(format!("{SETTINGS_NAME}: {text}"));
-    // Nodes with an older program do not know the setting.
-    let is_new = |it: &String| SharedSettings::name_in(it) == VERIFIERS;
-    if level::of(snapshot)? < level::KEEPS_VERIFIERS && texts.iter().any(is_new) {
+    // Nodes with an older program do not know such a setting.
+    let mut later = texts.iter().filter(|it| SharedSettings::is_of_level_3(it));
+    if let Some(later) = later.next()
+        && level::of(snapshot)? < level::SHARES_FURTHER
+    {
         return Err(unusable(format!(
-            "{VERIFIERS}: expected no such setting before format level {} (pando cluster upgrade)",
-            level::KEEPS_VERIFIERS
+            "{}: expected no such setting before format level {} (pando cluster upgrade)",
+            SharedSettings::name_in(later),
+            level::SHARES_FURTHER
         )));
     }
     let mut settings = SharedSettings::read(&texts).map_err(unusable)?;
