@@ -159,7 +159,7 @@ fn explained(admin: &mut Client, question: &Question<'_>) -> bool {
     explanation.allowed
 }
 
-/// What get effective rights says about an attribute: `search:1,read:0,…`.
+/// The words of get effective rights about an attribute: `search:1,read:0,…`.
 fn effective(admin: &mut Client, subject: &str, entry: &str, attribute: &str) -> String {
     let authzid = match subject {
         "" => String::new(),

@@ -154,7 +154,7 @@ fn a_relay_on_the_same_machine_need_not_be_trusted() {
     assert_eq!(administrator.code, ResultCode::UNWILLING_TO_PERFORM);
 }
 
-/// Who has taken over a session of a user learns the password no faster than by binds.
+/// An attacker with a user's session learns the password no faster than by binds.
 #[test]
 fn compares_and_changes_of_a_password_are_guesses_too() {
     let pando = served("");

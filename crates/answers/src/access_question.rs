@@ -21,7 +21,7 @@ const MONDAY_S: i64 = 4 * 86_400;
 /// Finds the identity that an authzId (RFC 4513 §5.2.1.8) names; `None` if there is none.
 pub type Named<'n> = dyn Fn(&str) -> Result<Option<Subject>, Stop> + 'n;
 
-/// Who would act, and who authenticated if it is another one.
+/// The identity that would act, and the one that authenticated where it is another.
 struct Identities {
     acting: Subject,
     real: Option<Subject>,
@@ -90,7 +90,7 @@ fn explained(
     view.explain_access(asker(view, question, identities)?, name, &claim)
 }
 
-/// Who asks, from where and when.
+/// The identity that asks, its address, its way of authentication and the time.
 fn asker(
     view: &View<'_>,
     question: &AccessQuestion<'_>,

@@ -33,7 +33,7 @@ impl Written {
     /// Reads a line, given without its end.
     ///
     /// # Errors
-    /// What was expected.
+    /// The text that was expected.
     pub fn read(bytes: &[u8]) -> Result<Written, String> {
         let content: Value = serde_json::from_slice(bytes)
             .map_err(|error| format!("expected a line of JSON: {error}"))?;

@@ -62,7 +62,7 @@ impl Verifier {
     /// Takes the next line, given without its end. Returns what is wrong, and goes on after it.
     ///
     /// # Errors
-    /// What is wrong with the line, or with the one before it.
+    /// The reason why the line, or the one before it, is wrong.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Written, Finding> {
         let written = Written::read(bytes).map_err(Finding::Unreadable)?;
         match &written {

@@ -113,7 +113,7 @@ impl<'i> Outside<'i> {
     }
 }
 
-/// What a rule says about an identity.
+/// The answer of a rule about an identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapped<'m> {
     /// The name of the rule.
@@ -167,7 +167,7 @@ struct Condition {
     pattern: Pattern,
 }
 
-/// What a rule makes of the captures of its patterns.
+/// The name or search that a rule makes of the captures of its patterns.
 #[derive(Debug, Clone)]
 enum Outcome {
     Entry(Template),
@@ -232,7 +232,7 @@ impl Mapping {
 }
 
 impl Rule {
-    /// What the stars of all patterns stand for; `None` if a pattern does not match.
+    /// Texts that the stars of all patterns stand for; `None` if a pattern does not match.
     fn captures(
         &self,
         schema: &Schema,

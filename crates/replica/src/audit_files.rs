@@ -23,6 +23,7 @@ pub use end::{LINE_BYTES_MAX, Lines};
 pub use keeper::AuditKeeper;
 pub use standing::{AuditStanding, Shown};
 
+use crate::numbered_files::numbered_files;
 use std::path::{Path, PathBuf};
 
 /// Name of the folder in the data folder.
@@ -35,7 +36,7 @@ const EXTENSION: &str = "jsonl";
 /// Whether lines of the audit are written to files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Auditing {
-    /// As the file in the data folder says.
+    /// The file in the data folder decides.
     #[default]
     AsBefore,
     /// No lines are written; a node alone ends its audit before. Files written before remain.
@@ -94,20 +95,5 @@ pub fn folder(data: &Path) -> PathBuf {
 /// # Errors
 /// The folder cannot be read.
 pub fn files(folder: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
-    let listing = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        listing => listing?,
-    };
-    let mut files = Vec::new();
-    for entry in listing {
-        let path = entry?.path();
-        let first = path.file_stem().and_then(|it| it.to_str()?.parse().ok());
-        if let Some(first) = first
-            && path.extension().is_some_and(|it| it == EXTENSION)
-        {
-            files.push((first, path));
-        }
-    }
-    files.sort();
-    Ok(files)
+    numbered_files(folder, EXTENSION)
 }

@@ -27,6 +27,7 @@ pub use outcome::Outcome;
 pub use point::Point;
 pub use reader::Reader;
 
+use crate::numbered_files::numbered_files;
 use std::path::{Path, PathBuf};
 
 /// Name of the folder in the data folder.
@@ -55,22 +56,7 @@ pub fn folder(data: &Path) -> PathBuf {
 
 /// The files of changes in a folder, with the position of the first record of each.
 fn files(folder: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
-    let listing = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        listing => listing?,
-    };
-    let mut files = Vec::new();
-    for entry in listing {
-        let path = entry?.path();
-        let first = path.file_stem().and_then(|it| it.to_str()?.parse().ok());
-        if let Some(first) = first
-            && path.extension().is_some_and(|it| it == EXTENSION)
-        {
-            files.push((first, path));
-        }
-    }
-    files.sort();
-    Ok(files)
+    numbered_files(folder, EXTENSION)
 }
 
 /// Total bytes of the files that may hold changes after a position.

@@ -28,6 +28,7 @@ mod in_flight;
 pub mod leftovers;
 pub mod membership;
 mod node;
+mod numbered_files;
 mod order;
 mod orderer;
 pub mod partial;

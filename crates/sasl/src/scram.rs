@@ -20,7 +20,7 @@ pub const NONCE_OCTETS: usize = 18;
 const NONCE_MAX: usize = 256;
 /// Maximum length of a first message, of which the exchange keeps a copy.
 const FIRST_MAX: usize = 4_096;
-/// What messages are called in a refusal.
+/// The word for messages in a refusal.
 const FORM: &str = "SCRAM credentials (RFC 5802 §7)";
 
 /// The first message of a client.

@@ -36,7 +36,7 @@ pub struct Accepted {
 pub struct Security {
     /// Whether it begins with the first byte.
     pub at_once: bool,
-    /// What handshakes ask of clients; `None` for what the settings say.
+    /// The certificate that handshakes ask of clients; `None`: as the settings say.
     pub client_certificates: Option<ClientCertificates>,
 }
 

@@ -45,7 +45,7 @@ pub struct State {
     pub machine: Connection,
     socket: Socket,
     tls: Option<Box<Tls>>,
-    /// What a TLS handshake asks of the client; `None` for what the settings say.
+    /// The certificate that a TLS handshake asks of the client; `None`: as the settings say.
     asked: Option<ClientCertificates>,
     output: Output,
     deadline: Deadline,
@@ -74,7 +74,7 @@ pub struct State {
 pub struct Secured {
     /// The session; `None` before TLS begins.
     pub tls: Option<Box<Tls>>,
-    /// What the handshake asks of the client; `None` for what the settings say.
+    /// The certificate that the handshake asks of the client; `None`: as the settings say.
     pub asked: Option<ClientCertificates>,
 }
 

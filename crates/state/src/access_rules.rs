@@ -150,7 +150,7 @@ pub fn parse_order(order: &str) -> Result<i64, String> {
 /// Reads the text of exactly one rule.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The mistake in the text.
 pub fn one_rule(text: &str) -> Result<Rule, String> {
     let read = parse(text).map_err(|error| format!("pandoAccessText: {error}"))?;
     let count = read.rules.len();

@@ -11,7 +11,7 @@ use policy::Right;
 use policy::access::right::Right as RuleRight;
 use schema::{Name, ResolvedRdn};
 
-/// What is decided about an addition before its attributes are read.
+/// A decision about an addition before its attributes are read.
 #[derive(Debug)]
 pub enum Early {
     /// The entry itself may be added.

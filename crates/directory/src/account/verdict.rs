@@ -3,7 +3,7 @@
 use policy::Subject;
 use protocol::{LdapResult, OwnedControl, ResultCode};
 
-/// What the client asks for beside being authenticated.
+/// Requests of the client beside its authentication: controls, and an identity to act as.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     /// Whether it sent the control for the authorization identity (RFC 3829).

@@ -19,11 +19,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 struct Wanted {
     line: u64,
     hash: String,
-    /// Who says so.
+    /// The source of the end of the chain.
     by: &'static str,
 }
 
-/// What the files have.
+/// The lines that the files have.
 #[derive(Default)]
 struct Found {
     verifier: Verifier,

@@ -24,7 +24,7 @@ fn staple(found: &Found) -> String {
     }
 }
 
-/// What the server asks of the client, in words.
+/// The certificate that the server asks of the client, in words.
 fn asked(found: &Found) -> &'static str {
     match (found.asks, found.has_shown) {
         (false, _) => "not asked for",

@@ -29,7 +29,7 @@ pub struct Place {
     pub starts_tls: bool,
 }
 
-/// What this side brings to the handshake.
+/// The client's side of the handshake: a certificate and a judge of the server's.
 pub struct Shown {
     /// The client's certificate; `None` to show none.
     pub own: Option<Arc<CertifiedKey>>,
@@ -37,7 +37,7 @@ pub struct Shown {
     pub verifier: Arc<dyn ServerCertVerifier>,
 }
 
-/// What the handshake told.
+/// Facts that the handshake brought to light.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Address of the server; `None` if there was no connection.

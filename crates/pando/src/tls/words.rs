@@ -1,4 +1,4 @@
-//! What is wrong with a handshake, in plain words: which side refuses, and why.
+//! Reasons why a handshake fails, in plain words: which side refuses, and why.
 
 use super::names::{hosts, moment, readable};
 use super::probe::{Failure, Found, Place};

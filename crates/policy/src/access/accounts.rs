@@ -38,7 +38,7 @@ const OF_OWNER: [&str; 5] = [
 pub struct Accounts {
     /// All of them, ascending.
     all: Vec<TypeId>,
-    /// Those that the owner sees, ascending.
+    /// The attribute types that the owner sees, ascending.
     of_owner: Vec<TypeId>,
 }
 

@@ -1,5 +1,5 @@
-//! What holders of the right `administer` may write: rules within the part of the directory that
-//! was handed over to them, which give rights that they hold themselves.
+//! Rules that holders of the right `administer` may write: within the part of the directory that
+//! was handed over to them, giving rights that they hold themselves.
 //!
 //! A rule is an oracle, too: who writes one and sees whom it lets in learns what its conditions
 //! are about. So conditions may only use attributes that the author may search by.
@@ -50,7 +50,7 @@ impl SubjectRules {
     /// attribute types of the schema of these rules.
     ///
     /// # Errors
-    /// What of the rule goes beyond the subject's own rights.
+    /// The right in the rule that goes beyond the subject's own.
     pub fn require_writable(
         &self,
         lasting: &SubjectRules,

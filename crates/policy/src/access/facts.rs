@@ -59,7 +59,7 @@ impl From<Option<IpAddr>> for Origin {
     }
 }
 
-/// Who asks, from where and when.
+/// The identity that asks, its address, its way of authentication and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
     /// The identity under which the operation is done.

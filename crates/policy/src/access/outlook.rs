@@ -1,8 +1,9 @@
 //! Decisions about the entries of a region, kept for one subject and found again.
 //!
-//! What the region tells of an entry is found out once. For the rest the rules are walked, for one
-//! entry after the other, and each walk is kept with the facts that it asked for: entries of which
-//! these facts are the same have the same rights, and the rules need not be walked again.
+//! Facts that the region tells of its entries are found out once. For the rest the rules are
+//! walked, for one entry after the other, and each walk is kept with the facts that it asked for:
+//! entries of which these facts are the same have the same rights, and the rules need not be walked
+//! again.
 
 #[cfg(test)]
 mod tests;
@@ -24,18 +25,18 @@ use crate::access::walk::{Clause, Judged, Span, Step, walk};
 /// Kinds of questions of which an outlook keeps the decisions at most.
 const QUESTIONS_MAX: usize = 64;
 
-/// What a subject may see of an entry: the things to which it surely has a right, with every value.
+/// The things of an entry that a subject surely has a right to, with every value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Seen {
-    /// What it may read: the entry itself, and attributes.
+    /// Things that it may read: the entry itself, and attributes.
     pub read: ObjectSet,
-    /// What it may search by.
+    /// Things that it may search by.
     pub search: ObjectSet,
     /// Whether it may learn that the entry exists.
     pub discloses: bool,
 }
 
-/// What is known of an entry's [`Seen`].
+/// Knowledge of an entry's [`Seen`].
 #[derive(Debug)]
 pub enum Found {
     /// It has this number, by [`Outlook::learn`].

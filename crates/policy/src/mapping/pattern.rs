@@ -6,7 +6,7 @@ use schema::Schema;
 
 use crate::access::pattern::{Matching, NamePattern};
 
-/// What the stars of patterns stand for, in the order of their text.
+/// Texts that the stars of patterns stand for, in the order of the stars.
 pub(super) type Captures = Vec<Vec<u8>>;
 
 /// Whether a value matches.

@@ -73,13 +73,13 @@ pub struct AccessExplanation<'a> {
     pub rule: &'a str,
     /// The clause that decided, as text; empty if none matched.
     pub clause: &'a str,
-    /// What rules and clauses contributed.
+    /// Contributions of rules and clauses.
     pub reasons: Vec<AccessReason<'a>>,
     /// Changes of the subject or of the rules that turn the decision.
     pub changes: Vec<&'a str>,
 }
 
-/// What one rule or clause contributed.
+/// Contribution of one rule or clause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccessReason<'a> {
     /// Name of the rule.

@@ -14,7 +14,7 @@ pub struct ClientFirst<'a> {
     pub header: &'a str,
     /// The message after the header, a part of the signed text.
     pub bare: &'a str,
-    /// What the client says about binding the exchange to the channel.
+    /// The client's words about binding the exchange to the channel.
     pub binding: ClientBinding<'a>,
     /// Identity to act as; empty for the authenticated one.
     pub authorization: Cow<'a, str>,
@@ -24,7 +24,7 @@ pub struct ClientFirst<'a> {
     pub nonce: &'a str,
 }
 
-/// What a client says about binding the exchange to the channel (RFC 5802 §6).
+/// A client's words about binding the exchange to the channel (RFC 5802 §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientBinding<'a> {
     /// `n`: the client cannot.

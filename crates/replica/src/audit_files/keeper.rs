@@ -9,6 +9,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use state::stop::Failure;
 use state::time::generalized_time;
 use state::trail::Audited;
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct AuditKeeper {
     /// The last line that the database knows of.
     database: Head,
     /// Lines of committed records that could not be written.
-    waiting: Vec<Audited>,
+    waiting: VecDeque<Audited>,
     waiting_bytes: usize,
     /// When lines could not be written for the last time, and why.
     trouble: Option<(Instant, String)>,
@@ -88,7 +89,7 @@ impl AuditKeeper {
             file: None,
             head,
             database: head,
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             waiting_bytes: 0,
             trouble: None,
             standing: Arc::clone(standing),
@@ -140,7 +141,7 @@ impl AuditKeeper {
         self.waiting_bytes += audited.bytes.len();
         match self.waiting_bytes > WAITING_BYTES_MAX {
             true => self.waiting_bytes -= audited.bytes.len(),
-            false => self.waiting.push(audited),
+            false => self.waiting.push_back(audited),
         }
         None
     }
@@ -251,10 +252,12 @@ impl AuditKeeper {
     }
 
     fn write_waiting(&mut self) -> io::Result<()> {
-        while let Some(first) = self.waiting.first().cloned() {
-            self.write(&first)?;
+        while let Some(first) = self.waiting.pop_front() {
+            if let Err(error) = self.write(&first) {
+                self.waiting.push_front(first);
+                return Err(error);
+            }
             self.waiting_bytes -= first.bytes.len();
-            self.waiting.remove(0);
         }
         if self.trouble.take().is_some() {
             let folder = self.folder.display();

@@ -45,7 +45,7 @@ fn keeper(data: &TempDir, head: Head, rules: FileRules) -> AuditKeeper {
     opened.expect("a folder").expect("it is on")
 }
 
-/// What a verifier finds in a folder, and the last line.
+/// Findings of a verifier in a folder, and the last line.
 fn found(data: &TempDir) -> (Vec<String>, u64) {
     let (mut verifier, mut found) = (Verifier::default(), Vec::new());
     for (_, path) in files(&folder(data.path())).expect("a folder") {

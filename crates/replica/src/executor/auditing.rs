@@ -13,7 +13,7 @@ use store::Store;
 pub(crate) struct AuditPart {
     /// Writer of the lines; `None` if this node writes none.
     pub keeper: Option<AuditKeeper>,
-    /// What the settings say.
+    /// The rules of the settings.
     pub wanted: Auditing,
     /// How the files stand.
     pub standing: Arc<AuditStanding>,

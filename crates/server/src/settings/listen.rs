@@ -19,7 +19,7 @@ pub enum Scheme {
     Ldapi,
 }
 
-/// What a TLS handshake asks of clients.
+/// The certificate that a TLS handshake asks of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientCertificates {
@@ -60,7 +60,7 @@ pub enum Listen {
         tls: bool,
         /// Before that, a header says who the client is.
         proxied: bool,
-        /// What handshakes ask of clients; `None` for what `tls.client_certificates` says.
+        /// The certificate that handshakes ask for; `None`: as `tls.client_certificates` says.
         client_certificates: Option<ClientCertificates>,
     },
     /// A Unix domain socket.
@@ -82,7 +82,7 @@ impl Listen {
         matches!(self, Listen::Tcp { proxied: true, .. })
     }
 
-    /// What TLS handshakes ask of clients, where the address says so itself.
+    /// The certificate that TLS handshakes ask of clients, where the address says so itself.
     pub fn client_certificates(&self) -> Option<ClientCertificates> {
         match self {
             Listen::Tcp {
@@ -131,7 +131,7 @@ impl fmt::Display for Listen {
     }
 }
 
-/// What stands between an address and what its handshakes ask of clients.
+/// The text between an address and the certificate that its handshakes ask of clients.
 const CLIENT_CERTIFICATES: &str = "?client_certificates=";
 
 const EXPECTED: &str = "expected ldap://HOST[:PORT], ldaps://HOST[:PORT], ldapi://%2Fpath, or \
@@ -173,7 +173,7 @@ impl FromStr for Listen {
     }
 }
 
-/// What `?client_certificates=` of an address says.
+/// The word behind `?client_certificates=` of an address.
 fn asked(word: &str) -> Result<ClientCertificates, String> {
     let mut all = ClientCertificates::ALL.into_iter();
     all.find(|it| it.word() == word)

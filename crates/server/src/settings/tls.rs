@@ -39,7 +39,7 @@ pub struct TlsFiles {
 pub struct TlsClients {
     /// The authorities, PEM.
     pub ca: PathBuf,
-    /// What handshakes ask, where the listener does not say.
+    /// The certificate that handshakes ask for, where the listener does not say.
     pub certificates: ClientCertificates,
     /// Revocation lists; empty if none is checked.
     pub crl: Vec<PathBuf>,

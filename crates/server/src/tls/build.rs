@@ -17,7 +17,7 @@ use super::choice::{Choice, Choosable};
 use super::client;
 use crate::settings::{ClientCertificates, TlsClients, TlsFiles, TlsSettings};
 
-/// What was made of the files.
+/// Certificates, keys and lists made of the files.
 #[derive(Debug)]
 pub(super) struct Made {
     choice: Arc<Choice>,
@@ -27,7 +27,7 @@ pub(super) struct Made {
     clients: Option<Clients>,
 }
 
-/// What handshakes need that ask clients for certificates.
+/// Authorities and lists for handshakes that ask clients for certificates.
 #[derive(Debug)]
 struct Clients {
     by_default: ClientCertificates,

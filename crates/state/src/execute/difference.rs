@@ -14,7 +14,7 @@ use store::{EntryId, EntryView, Snapshot};
 /// counted, since a group may have millions.
 const LINKS_SHOWN_MAX: usize = 1_000;
 
-/// What changes in an entry.
+/// An entry before and after a change.
 pub(super) struct Difference<'d> {
     pub id: EntryId,
     /// The row before; `None` for a new entry.

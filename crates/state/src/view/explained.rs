@@ -34,13 +34,13 @@ pub struct Explained {
     pub rule: String,
     /// The clause that decided, as text; empty if none matched.
     pub clause: String,
-    /// What rules and clauses contributed, in the order in which they were asked.
+    /// Contributions of rules and clauses, in the order in which they were asked.
     pub reasons: Vec<ExplainedReason>,
     /// Changes that turn the decision, in words.
     pub changes: Vec<String>,
 }
 
-/// What one rule or clause contributed.
+/// Contribution of one rule or clause.
 #[derive(Debug)]
 pub struct ExplainedReason {
     /// Name of the rule.

@@ -78,12 +78,12 @@ pub(super) struct Version {
     pub indexes: u64,
 }
 
-/// What holds in one version only.
+/// Facts that hold in one version only.
 #[derive(Default)]
 struct AtMoment {
     /// Superior and decisions about its subordinates, used last.
     last: Option<(EntryId, Rc<Outlook>)>,
-    /// The same of all; `None` where each entry has to be judged by itself.
+    /// Decisions for all superiors; `None` where each entry has to be judged by itself.
     superiors: HashMap<EntryId, Option<Rc<Outlook>>>,
     /// Entries with the numbers of their sights.
     recent: [Option<(EntryId, u32)>; RECENT],
@@ -307,7 +307,7 @@ impl Ruled {
     /// The entry of a name in the present version, found once.
     ///
     /// # Errors
-    /// Those of `find`.
+    /// The errors of `find`.
     pub fn entry_named<E>(
         &self,
         name: &Name,

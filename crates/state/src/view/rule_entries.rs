@@ -36,7 +36,7 @@ const SHOWN: [&str; 11] = [
 pub(super) struct ConfigSight {
     /// Whether the subject may learn that the entry exists, and search below it.
     pub discloses: bool,
-    /// What of it the subject may read and search by.
+    /// Things of the entry that the subject may read and search by.
     pub shown: ObjectSet,
 }
 

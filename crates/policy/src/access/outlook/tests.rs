@@ -114,7 +114,7 @@ fn kept_decisions_are_those_of_a_walk() {
     assert!(walks * 3 < asked, "{walks} walks for {asked} entries");
 }
 
-/// What was judged for a subject is as good as judged anew while its facts are the same.
+/// Rules judged for a subject are as good as judged anew while their facts are the same.
 #[test]
 fn a_subject_whose_facts_hold_still_has_the_same_rights() {
     let schema = Schema::standard();
