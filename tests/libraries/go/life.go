@@ -113,6 +113,9 @@ func passwords(url string, connection *ldap.Conn) {
 	done("bind", herself.Bind(eva, "first"))
 	equal("who am I", whoAmI(herself), "dn:"+eva)
 	made := change(connection, "", "")
+	// The administrator's change ends the connection, at a moment of the server's choice.
+	herself.Close()
+	herself = connect(url, "", "")
 	refused(ldap.LDAPResultInvalidCredentials, herself.Bind(eva, "first"))
 	done("bind", herself.Bind(eva, made))
 	change(herself, made, "second")

@@ -85,6 +85,8 @@ def passwords(url, admin):
     eva.simple_bind_s(EVA, "first")
     equal("who am I", eva.whoami_s(), "dn:" + EVA)
     _, made = admin.passwd_s(EVA, None, None, extract_newpw=True)
+    # The administrator's change ends the connection, at a moment of the server's choice.
+    eva = ldap.initialize(url)
     raises(ldap.INVALID_CREDENTIALS, eva.simple_bind_s, EVA, "first")
     eva.simple_bind_s(EVA, made.genPasswd)
     eva.passwd_s(EVA, made.genPasswd, "second")
