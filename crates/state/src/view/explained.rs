@@ -1,6 +1,6 @@
 //! Explanations of decisions about access: of whomever, made as operations make them.
 
-use super::facts::{OfEntry, OfSubject, Place};
+use super::facts::{OfEntry, OfSubject};
 use super::plain::PlainView;
 use super::ruled::Claim;
 use crate::stop::{Failure, Stop};
@@ -87,8 +87,8 @@ impl PlainView<'_> {
         if let Some(explained) = self.beside_rules(&subject, name, claim) {
             return Ok(explained);
         }
-        let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
-        let entry = OfEntry::named(self, name, place, None);
+        let id = row.map(|(id, _)| id);
+        let entry = OfEntry::named(self, name, id, None);
         let question = Question {
             object: claim.object,
             value: claim.value,
