@@ -2,6 +2,7 @@
 //! each; the text of a set is checked before it is applied, and tests of a set need no server.
 
 mod apply;
+mod cost;
 mod ground;
 mod import;
 mod live;
@@ -29,6 +30,7 @@ pub fn access(action: &AccessAction) -> Result<(), Problem> {
         AccessAction::Check(it) => ground::check(it),
         AccessAction::Test(it) => trial::test(it),
         AccessAction::Explain(it) => trial::explain(it),
+        AccessAction::Cost(it) => cost::cost(it),
         AccessAction::Import(it) => import::import(it),
     }
 }
@@ -41,9 +43,7 @@ fn show(it: &AccessShow) -> Result<(), Problem> {
         RuleSource::Current => {
             let stored = Stored::read(&mut connect_to(&it.node)?)?;
             match (stored.is_empty(), stored.is_partial) {
-                (true, false) => {
-                    note("no access rules are applied: the built-in ones decide (--set built-in)");
-                }
+                (true, false) => built_in_note(),
                 (true, true) => {
                     note("no rules are within an area that was handed over to you");
                     return Ok(());
@@ -57,6 +57,11 @@ fn show(it: &AccessShow) -> Result<(), Problem> {
             .to_owned(),
     };
     say(text.trim_end())
+}
+
+/// Says that there are no rules of the directory's own.
+fn built_in_note() {
+    note("no access rules are applied: the built-in ones decide (--set built-in)");
 }
 
 fn connect_to(node: &AccessNode) -> Result<Channel, Problem> {

@@ -27,6 +27,8 @@ pub enum AccessAction {
     Test(AccessTest),
     /// Say why a file of rules, a node or a server decides a question as it does
     Explain(AccessExplain),
+    /// Show which rules and clauses depend on each entry, and how many steps a decision takes
+    Cost(AccessCost),
     /// Carry access rules of slapd or of 389 Directory Server over
     Import(AccessImport),
 }
@@ -142,6 +144,29 @@ pub struct AccessExplain {
     /// Take names, entries and members from this file of tests
     #[arg(long, value_name = "TESTS", value_hint = ValueHint::FilePath)]
     pub facts: Option<PathBuf>,
+    /// Take the schema and the secrets of the node in DIR [default: the standard schema]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub schema: Option<PathBuf>,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+}
+
+/// `pando access cost`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A step is one look at a rule, a clause, a target, an assertion of a filter, or a \
+    fact of an entry. Where no rule and no clause depends on each entry, a search decides once for \
+    all entries directly below a name.\n\
+    Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+pub struct AccessCost {
+    /// The file of rules (`-`: standard input) or the folder of a node, unless --url is given
+    #[arg(value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
+    pub what: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
     /// Take the schema and the secrets of the node in DIR [default: the standard schema]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub schema: Option<PathBuf>,
