@@ -1,8 +1,8 @@
 //! `pando access cost`: how much a set of rules needs to know of each entry.
 
 use super::ground::{Ground, RuleFile};
+use super::node::{built_in_note, connect};
 use super::stored::Stored;
-use super::{built_in_note, connect};
 use crate::cli::AccessCost;
 use crate::report::{Problem, say};
 use policy::access::cost::{Pace, PartCost, RuleCost};
