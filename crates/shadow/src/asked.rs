@@ -3,10 +3,9 @@
 use policy::access::objects::Object;
 use policy::access::right::Right;
 use policy::access::words::Use;
-use protocol::{
-    Authentication, ChangeOperation, Filter, Message, Request, Scope, SearchRequest, oid,
-};
+use protocol::{ChangeOperation, Filter, Message, Request, Scope, SearchRequest, oid};
 use schema::{Name, Schema, Truth, TypeId};
+use state::catalog::Catalog;
 use state::stop::Stop;
 use state::view::{Place, View, VisibleEntry};
 use std::borrow::Cow;
@@ -19,12 +18,25 @@ const LOOKS_MAX: usize = 64;
 /// Rights that are judged of one request at most.
 const CLAIMS_MAX: usize = 256;
 
+/// Controls of a search that are uses of the server at its base.
+const USES: [(&str, Use); 6] = [
+    (oid::SYNC_REQUEST, Use::Sync),
+    (oid::PERSISTENT_SEARCH, Use::Persist),
+    (oid::SORT_REQUEST, Use::Sort),
+    (oid::VIRTUAL_LIST_VIEW_REQUEST, Use::View),
+    (oid::MATCHING_ENTRY_COUNT_REQUEST, Use::Count),
+    (oid::EXPLAIN, Use::Explain),
+];
+
 /// Rights to one entry.
 #[derive(Debug)]
 pub(crate) struct Asked<'m> {
     pub name: Name,
     /// The name as the client or the directory spells it.
     pub spelled: String,
+    /// Whether it matters only if the entry before is not disclosed, as its name is then the
+    /// matched one (RFC 4511 §4.1.9).
+    pub if_hidden: bool,
     pub claims: Vec<AskedRight<'m>>,
 }
 
@@ -47,13 +59,13 @@ impl AskedRight<'_> {
     }
 }
 
-/// Returns the rights that a simple bind by this name asks for.
-pub(crate) fn of_bind(schema: &Schema, name: &str) -> Vec<Asked<'static>> {
-    let mut questions = Questions::new(schema);
-    if let Some(password) = schema.attribute_type("userPassword") {
-        let claim = AskedRight::of(Right::Authenticate, Object::Attribute(password));
-        questions.add(name, vec![claim]);
-    }
+/// Returns the rights that a simple bind by this name asks for: none if it is the administrator's.
+pub(crate) fn of_bind(catalog: &Catalog, name: &str) -> Vec<Asked<'static>> {
+    let mut questions = Questions::new(&catalog.schema);
+    let password = Object::Attribute(catalog.known.user_password.type_id);
+    questions.add(name, vec![AskedRight::of(Right::Authenticate, password)]);
+    let administrator = catalog.administrator.as_ref().map(|it| &it.name);
+    questions.asked.retain(|it| Some(&it.name) != administrator);
     questions.asked
 }
 
@@ -69,19 +81,23 @@ pub(crate) fn of_message<'m>(
     let schema = &open.catalog.schema;
     let mut questions = Questions::new(schema);
     match &message.request {
-        Request::Bind(it) if matches!(it.authentication, Authentication::Simple(_)) => {
-            return Ok(of_bind(schema, it.name));
+        Request::Search(it) => {
+            let has = |oid: &str| message.controls.iter().any(|it| it.oid == oid);
+            let uses = USES.iter().filter(|it| has(it.0));
+            let claim = |it: &(&str, Use)| AskedRight::of(Right::Use, Object::Use(it.1));
+            questions.add(it.base, uses.map(claim).collect());
+            questions.of_search(open, it)?;
         }
-        Request::Search(it) => questions.of_search(open, it)?,
         Request::Compare(it) => {
             let value = Some(Cow::Borrowed(it.value));
-            questions.of_attribute(it.entry, it.attribute, |object| {
-                vec![AskedRight {
+            if let Ok(described) = schema.describe(it.attribute) {
+                let claim = AskedRight {
                     right: Right::Compare,
-                    object,
-                    value: value.clone(),
-                }]
-            });
+                    object: Object::Attribute(described.type_id),
+                    value,
+                };
+                questions.of_read(it.entry, vec![claim]);
+            }
         }
         Request::Modify(it) => {
             for change in &it.changes {
@@ -186,6 +202,7 @@ impl<'m> Questions<'_, 'm> {
             None => self.asked.push(Asked {
                 name,
                 spelled: spelled.to_owned(),
+                if_hidden: false,
                 claims,
             }),
         }
@@ -200,6 +217,21 @@ impl<'m> Questions<'_, 'm> {
     ) {
         if let Ok(described) = self.schema.describe(attribute) {
             self.add(entry, claims(Object::Attribute(described.type_id)));
+        }
+    }
+
+    /// Adds rights to the entry that a request reads, and to learn of those above it.
+    fn of_read(&mut self, entry: &str, claims: Vec<AskedRight<'m>>) {
+        let disclosed = || AskedRight::of(Right::Disclose, Object::Entry);
+        self.add(entry, [disclosed()].into_iter().chain(claims).collect());
+        let mut name = self.schema.resolve_name(entry).ok();
+        while let Some(superior) = name.and_then(|it| it.parent()) {
+            let before = self.asked.len();
+            self.add(&superior.to_string(), vec![disclosed()]);
+            self.asked[before..]
+                .iter_mut()
+                .for_each(|it| it.if_hidden = true);
+            name = Some(superior);
         }
     }
 
@@ -225,9 +257,8 @@ impl<'m> Questions<'_, 'm> {
     }
 
     fn of_search(&mut self, open: &View<'_>, request: &SearchRequest<'_>) -> Result<(), Stop> {
-        let rights = [Right::Disclose, Right::Search];
-        let of_base = rights.map(|it| AskedRight::of(it, Object::Entry));
-        self.add(request.base, of_base.into_iter().collect());
+        let of_base = AskedRight::of(Right::Search, Object::Entry);
+        self.of_read(request.base, vec![of_base]);
         let Ok(base) = open.catalog.schema.resolve_name(request.base) else {
             return Ok(());
         };

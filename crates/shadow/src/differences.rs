@@ -28,6 +28,9 @@ pub(crate) struct Difference {
     pub candidate: String,
 }
 
+/// The kinds of differences in one request, each with an example.
+pub(crate) type Differing = Vec<(Difference, String)>;
+
 /// Requests with one kind of difference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Found {
@@ -77,8 +80,8 @@ struct Counted {
 
 impl Differences {
     /// Adds a request that was judged by a pair of sets, with an example of each difference. Counts
-    /// for another pair are forgotten.
-    pub(crate) fn note(&self, pair: u64, left_out: u64, found: Vec<(Difference, String)>) {
+    /// for another pair are forgotten. `None` for a request that asked nothing: it is not counted.
+    pub(crate) fn note(&self, pair: u64, left_out: u64, found: Option<Differing>) {
         let mut counted = self.counted();
         if counted.pair != pair {
             *counted = Counted {
@@ -87,8 +90,9 @@ impl Differences {
             };
         }
         let Counted { tally, kinds, .. } = &mut *counted;
-        tally.judged += 1;
         tally.left_out += left_out;
+        let Some(found) = found else { return };
+        tally.judged += 1;
         tally.different += u64::from(!found.is_empty());
         for (kind, example) in found {
             if kinds.len() >= KINDS_MAX && !kinds.contains_key(&kind) {
@@ -196,9 +200,14 @@ mod tests {
     fn differences_are_counted_with_their_first_examples() {
         let differences = Differences::default();
         for at in 0..10 {
-            differences.note(1, 3, vec![(difference("a"), format!("example {}", at / 2))]);
+            differences.note(
+                1,
+                3,
+                Some(vec![(difference("a"), format!("example {}", at / 2))]),
+            );
         }
-        differences.note(1, 0, vec![]);
+        differences.note(1, 0, Some(vec![]));
+        differences.note(1, 0, None);
         let (tally, kinds) = differences.of(1);
         assert_eq!(
             (tally.judged, tally.left_out, tally.different),
@@ -215,9 +224,9 @@ mod tests {
     #[test]
     fn counts_belong_to_one_pair_of_sets() {
         let differences = Differences::default();
-        differences.note(1, 0, vec![(difference("a"), String::new())]);
+        differences.note(1, 0, Some(vec![(difference("a"), String::new())]));
         assert_eq!(differences.of(2), (Tally::default(), vec![]));
-        differences.note(2, 0, vec![]);
+        differences.note(2, 0, Some(vec![]));
         assert_eq!(differences.of(1), (Tally::default(), vec![]));
         let (tally, kinds) = differences.of(2);
         assert_eq!((tally.judged, tally.different, kinds.len()), (1, 0, 0));
@@ -227,8 +236,8 @@ mod tests {
     fn kinds_beyond_the_list_count_together() {
         let differences = Differences::default();
         let all = (0..KINDS_MAX + 3).map(|at| (difference(&at.to_string()), String::new()));
-        differences.note(1, 0, all.collect());
-        differences.note(1, 0, vec![(difference("1"), String::new())]);
+        differences.note(1, 0, Some(all.collect()));
+        differences.note(1, 0, Some(vec![(difference("1"), String::new())]));
         let (tally, kinds) = differences.of(1);
         assert_eq!((tally.unlisted, kinds.len()), (3, KINDS_MAX));
         assert_eq!((&*kinds[0].0.rule, kinds[0].1.requests), ("1", 2));

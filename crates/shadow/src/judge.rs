@@ -1,7 +1,7 @@
 //! Judging one request by two sets of rules.
 
 use crate::asked::{self, Asked, AskedRight};
-use crate::differences::{Difference, Differences};
+use crate::differences::{Difference, Differences, Differing};
 use crate::waiting::{Kept, KeptRequest};
 use policy::Subject;
 use policy::access::candidate::Candidate;
@@ -9,6 +9,7 @@ use policy::access::compile::RuleSet;
 use policy::access::decide::Ruling;
 use policy::access::facts::{Asker, Identity, Origin};
 use policy::access::objects::Object;
+use policy::access::right::Right;
 use policy::access::words::Way;
 use protocol::{DecodeLimits, Message};
 use schema::{Schema, Truth};
@@ -20,7 +21,7 @@ const NAME_BYTES_MAX: usize = 512;
 
 /// Judges a request by the rules in force and by the candidate, and counts where they differ. The
 /// view is that of the request's subject; `left_out` is the number of requests that were not judged
-/// before it. What cannot be read is not judged.
+/// before it. What cannot be read is not judged, and what no rule is asked about is not counted.
 pub fn judge(
     view: &View<'_>,
     candidate: &Candidate,
@@ -30,7 +31,7 @@ pub fn judge(
 ) {
     let found = match &kept.request {
         KeptRequest::Bind(name) => {
-            let asked = asked::of_bind(&view.catalog.schema, name);
+            let asked = asked::of_bind(view.catalog, name);
             compared(view, candidate, "bind", &asked)
         }
         KeptRequest::Message(encoded) => of_message(view, candidate, encoded),
@@ -42,26 +43,34 @@ fn of_message(
     view: &View<'_>,
     candidate: &Candidate,
     encoded: &[u8],
-) -> Result<Vec<(Difference, String)>, Stop> {
+) -> Result<Option<Differing>, Stop> {
     let Ok(message) = Message::decode(encoded, &DecodeLimits::DEFAULT) else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let server = Subject::server();
     let asked = asked::of_message(&view.of_server(&server), &message)?;
     compared(view, candidate, message.request.name(), &asked)
 }
 
-/// The kinds of differences in the answers, each with its first example.
+/// The kinds of differences in the answers, each with its first example; `None` if nothing is
+/// asked.
 fn compared(
     view: &View<'_>,
     candidate: &Candidate,
     operation: &'static str,
     asked: &[Asked<'_>],
-) -> Result<Vec<(Difference, String)>, Stop> {
+) -> Result<Option<Differing>, Stop> {
+    if asked.is_empty() {
+        return Ok(None);
+    }
     let in_force = view.under(&candidate.in_force);
     let later = view.under(&candidate.rules);
-    let mut found: Vec<(Difference, String)> = Vec::new();
+    let mut found = Differing::new();
+    let mut is_disclosed = false;
     for of_entry in asked {
+        if of_entry.if_hidden && is_disclosed {
+            continue;
+        }
         for it in &of_entry.claims {
             let claim = Claim {
                 right: it.right,
@@ -73,6 +82,9 @@ fn compared(
             let (Some(one), Some(other)) = (one, other) else {
                 continue;
             };
+            if it.right == Right::Disclose {
+                is_disclosed = one.allowed && other.allowed;
+            }
             if one.allowed == other.allowed {
                 continue;
             }
@@ -91,7 +103,7 @@ fn compared(
             }
         }
     }
-    Ok(found)
+    Ok(Some(found))
 }
 
 fn kind(subject: &Subject, asked: &Asked<'_>) -> &'static str {

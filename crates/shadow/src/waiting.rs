@@ -2,7 +2,7 @@
 
 use policy::Subject;
 use policy::access::candidate::Candidate;
-use protocol::{Message, Request};
+use protocol::{Authentication, Message, Request};
 use std::rc::Rc;
 
 /// Requests that wait at most.
@@ -39,8 +39,8 @@ pub(crate) enum KeptRequest {
 
 impl Waiting {
     /// Keeps a request, unless judging would take more than its share of time: `now_us` is steady
-    /// time in microseconds. The administrator is asked nothing, and neither are requests without
-    /// an entry.
+    /// time in microseconds. The administrator is asked nothing; requests that name no entry, and
+    /// binds by SASL, are not judged.
     pub fn keep(
         &mut self,
         candidate: &Candidate,
@@ -50,8 +50,10 @@ impl Waiting {
     ) {
         let bytes = match &message.request {
             Request::Unbind | Request::Abandon(_) | Request::Extended(_) => return,
-            Request::Bind(it) if it.name.is_empty() => return,
-            Request::Bind(it) => it.name.len(),
+            Request::Bind(it) => match it.authentication {
+                Authentication::Simple(_) if !it.name.is_empty() => it.name.len(),
+                _ => return,
+            },
             _ => message.encoded.len(),
         };
         if subject.is_administrator() {
