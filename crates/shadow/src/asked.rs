@@ -3,7 +3,9 @@
 use policy::access::objects::Object;
 use policy::access::right::Right;
 use policy::access::words::Use;
-use protocol::{ChangeOperation, Filter, Message, Request, Scope, SearchRequest, oid};
+use protocol::{
+    ChangeOperation, Filter, Message, ModifyDnRequest, Request, Scope, SearchRequest, oid,
+};
 use schema::{Name, Schema, Truth, TypeId};
 use state::catalog::Catalog;
 use state::stop::Stop;
@@ -82,10 +84,7 @@ pub(crate) fn of_message<'m>(
     let mut questions = Questions::new(schema);
     match &message.request {
         Request::Search(it) => {
-            let has = |oid: &str| message.controls.iter().any(|it| it.oid == oid);
-            let uses = USES.iter().filter(|it| has(it.0));
-            let claim = |it: &(&str, Use)| AskedRight::of(Right::Use, Object::Use(it.1));
-            questions.add(it.base, uses.map(claim).collect());
+            questions.of_controls(it.base, message);
             questions.of_search(open, it)?;
         }
         Request::Compare(it) => {
@@ -127,22 +126,7 @@ pub(crate) fn of_message<'m>(
             }
             questions.add(it.entry, claims);
         }
-        Request::ModifyDn(it) => {
-            match it.new_superior {
-                None => questions.below(it.entry, Right::Rename),
-                Some(superior) => {
-                    questions.below(it.entry, Right::MoveOut);
-                    let claim = AskedRight::of(Right::MoveIn, Object::Children);
-                    questions.add(superior, vec![claim]);
-                }
-            }
-            questions.add(it.entry, vec![AskedRight::of(Right::Rename, Object::Entry)]);
-            let old = protocol::name::leaf_form(it.entry);
-            let gone = it.delete_old_rdn.then_some((&*old, Right::DeleteValue));
-            for (rdn, right) in [(it.new_rdn, Right::AddValue)].into_iter().chain(gone) {
-                questions.of_rdn(it.entry, rdn, right);
-            }
-        }
+        Request::ModifyDn(it) => questions.of_move(it),
         Request::Bind(_) | Request::Unbind | Request::Abandon(_) | Request::Extended(_) => {}
     }
     Ok(questions.asked)
@@ -254,6 +238,32 @@ impl<'m> Questions<'_, 'm> {
             value: Some(Cow::Owned(value)),
         });
         self.add(entry, claims.collect());
+    }
+
+    fn of_move(&mut self, request: &ModifyDnRequest<'_>) {
+        let entry = request.entry;
+        match request.new_superior {
+            None => self.below(entry, Right::Rename),
+            Some(superior) => {
+                self.below(entry, Right::MoveOut);
+                let claim = AskedRight::of(Right::MoveIn, Object::Children);
+                self.add(superior, vec![claim]);
+            }
+        }
+        self.add(entry, vec![AskedRight::of(Right::Rename, Object::Entry)]);
+        self.of_rdn(entry, request.new_rdn, Right::AddValue);
+        if request.delete_old_rdn {
+            let old = protocol::name::leaf_form(entry);
+            self.of_rdn(entry, &old, Right::DeleteValue);
+        }
+    }
+
+    /// Adds the uses of the server that the controls of a search with this base are.
+    fn of_controls(&mut self, base: &str, message: &Message<'_>) {
+        let has = |oid: &str| message.controls.iter().any(|it| it.oid == oid);
+        let uses = USES.iter().filter(|it| has(it.0));
+        let claim = |it: &(&str, Use)| AskedRight::of(Right::Use, Object::Use(it.1));
+        self.add(base, uses.map(claim).collect());
     }
 
     fn of_search(&mut self, open: &View<'_>, request: &SearchRequest<'_>) -> Result<(), Stop> {
