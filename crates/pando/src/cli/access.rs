@@ -112,7 +112,7 @@ pub struct AccessShadow {
     #[arg(long)]
     pub off: bool,
     /// Judge for at most PERCENT of each serving thread's time; 100 judges every request
-    #[arg(long, value_name = "PERCENT", default_value_t = 5,
+    #[arg(long, value_name = "PERCENT", default_value_t = 3,
         value_parser = clap::value_parser!(u8).range(1..=100))]
     pub share: u8,
     /// Take the rules also if they open secrets to anonymous clients

@@ -12,7 +12,7 @@ use crate::secrets::Secrets;
 
 /// Share of a serving thread's time that judging takes at most, in percent, unless another is
 /// given.
-const SHARE: u8 = 5;
+const SHARE: u8 = 3;
 
 /// Two sets of rules: those in force, and those that would be.
 #[derive(Debug)]
