@@ -11,6 +11,7 @@ mod explained;
 mod guessing;
 mod passwords;
 mod requests;
+mod tried_rules;
 mod two_worlds;
 
 use std::net::SocketAddr;

@@ -41,6 +41,17 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-state",
         ],
     ),
+    // docs/adr/0093
+    (
+        "pando-shadow",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
+            "pando-store",
+            "pando-state",
+        ],
+    ),
     (
         "pando-spool",
         &[
@@ -84,6 +95,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-store",
             "pando-state",
             "pando-answers",
+            "pando-shadow",
             "pando-spool",
             "pando-replica",
             // Its tests fill directories by imports and speak to them without connections.

@@ -23,9 +23,10 @@ use crate::{dispatch, freshness, operations_log};
 use policy::seats::Seats;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
+use shadow::Waiting;
 use spool::memory::Account;
 use state::stop::Stop;
-use state::view::JudgedSubjects;
+use state::view::{JudgedSubjects, Served};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -46,6 +47,8 @@ pub struct Worker {
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
     purses: RandomState,
     operations: OperationsLog,
+    /// Requests to be judged by a candidate for the access rules.
+    waiting: RefCell<Waiting>,
     /// The bound sessions of the thread.
     seats: Rc<Seats>,
     /// Version of the accounts for which sessions in doubt were last asked for.
@@ -69,6 +72,7 @@ impl Worker {
             tls: false,
             purses: RandomState::new(),
             operations: OperationsLog::default(),
+            waiting: RefCell::default(),
             seats: Rc::default(),
             looked: shared.feed.accounts.version(),
             shared,
@@ -409,7 +413,37 @@ impl Worker {
     /// Releases the snapshot: before the thread waits for clients, and before it executes requests
     /// that came meanwhile.
     pub fn release_snapshot(&mut self) {
+        if !self.waiting.get_mut().is_empty() {
+            self.judge_waiting();
+        }
         self.reader.reset();
+    }
+
+    /// Judges answered requests by the candidate for the access rules, in the state in which they
+    /// were executed.
+    #[cold]
+    fn judge_waiting(&mut self) {
+        let (kept, mut left_out) = self.waiting.get_mut().take();
+        let judged = self.with_call(|call| {
+            let Some(candidate) = &call.catalog.candidate else {
+                return Ok(());
+            };
+            let began_us = call.lent.steady_us();
+            for it in &kept {
+                let view = call.context(&it.subject);
+                let differences = &call.shared.monitor.differences;
+                shadow::judge(&view, candidate, it, left_out, differences);
+                left_out = 0;
+            }
+            let ended_us = call.lent.steady_us();
+            let mut waiting = call.waiting.borrow_mut();
+            waiting.judged(candidate, began_us, ended_us);
+            Ok(())
+        });
+        // A failure to read is logged there.
+        if let Err(stop) = judged {
+            failure::result_of(stop);
+        }
     }
 
     /// The purse that the session's work counts to, as a number.
@@ -450,6 +484,7 @@ impl Worker {
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
             operations: &self.operations,
+            waiting: &self.waiting,
             seats: &self.seats,
         };
         body(&call)

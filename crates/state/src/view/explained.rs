@@ -6,7 +6,7 @@ use super::ruled::Claim;
 use crate::stop::{Failure, Stop};
 use policy::Subject;
 use policy::access::compile::RuleSet;
-use policy::access::decide::{Question, SubjectRules};
+use policy::access::decide::{Question, Ruling, SubjectRules};
 use policy::access::facts::{Asker, Identity};
 use policy::access::objects::Object;
 use policy::access::right::Right;
@@ -104,6 +104,38 @@ impl PlainView<'_> {
             });
         }
         Ok(explained)
+    }
+
+    /// Decides a claim of a subject to the entry of this name, which may exist or not, by rules
+    /// that need not be in force. `None` where no rules are asked, in the configuration and the
+    /// monitor, and where the entry cannot be read as a whole.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn ruling_under(
+        &self,
+        rules: &SubjectRules,
+        name: &Name,
+        claim: &Claim<'_>,
+    ) -> Result<Option<Ruling>, Stop> {
+        let (catalog, (object, value)) = (self.catalog, (claim.object, claim.value));
+        if name.is_within(&catalog.config) || name.is_within(&catalog.monitor) {
+            return Ok(None);
+        }
+        if let Object::Use(it) = object
+            && !rules.set().decides(it)
+        {
+            let (allowed, place) = (FREE.contains(&it), None);
+            return Ok(Some(Ruling { allowed, place }));
+        }
+        let row = match self.snapshot.find(name)? {
+            Lookup::Found(id) => self.snapshot.entry(id)?.map(|row| (id, row)),
+            Lookup::Missing { .. } => None,
+        };
+        let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
+        let entry = OfEntry::named(self, name, place, None);
+        let ruling = rules.decide(&entry, Question { object, value }, claim.right);
+        Ok((!entry.is_cut()).then_some(ruling))
     }
 
     /// The decision where operations do not ask the rules alone.
