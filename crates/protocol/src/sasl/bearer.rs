@@ -47,7 +47,8 @@ impl<'a> Bearer<'a> {
         }
         let mut rest = rest.strip_prefix(END).ok_or(DecodeError::Truncated)?;
         let mut token = None;
-        loop {
+        // The UnboundID SDK leaves out the last END, which follows that of the last part.
+        while token.is_none() || !rest.is_empty() {
             let (part, behind) = rest.split_once(END).ok_or(DecodeError::Truncated)?;
             rest = behind;
             if part.is_empty() {
@@ -118,6 +119,8 @@ mod tests {
                 "u:a,b",
                 "a=",
             ),
+            ("n,,\x01auth=Bearer a\x01", "", "a"),
+            ("n,,\x01auth=Bearer a\x01host=b\x01", "", "a"),
             ("n,,\x01auth=\x01\x01", "", ""),
             ("n,,\x01\x01", "", ""),
         ] {
@@ -140,7 +143,7 @@ mod tests {
             b"n,,",
             b"n,,\x01",
             b"n,,auth=Bearer a\x01\x01",
-            b"n,,\x01auth=Bearer a\x01",
+            b"n,,\x01auth=Bearer a",
             b"n,,\x01auth=Bearer a\x01\x01more",
             b"n,,\x01auth=Bearer a\x01auth=Bearer b\x01\x01",
             b"n,,\x01auth=Basic a\x01\x01",
