@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use conformance::{Outcome, Session, Transport};
 use kit::client::Modification;
 use kit::issuer::{self, IssuerKey};
 use kit::process::until;
-use kit::{PATIENCE, Pando};
+use kit::{Folder, PATIENCE, Pando};
 use protocol::sasl::Bearer;
 use protocol::{Authentication, BindRequest, ExtendedRequest, Request, ResultCode, Scope};
 use serde_json::{Value, json};
@@ -189,6 +190,27 @@ fn a_claim_says_which_entry_a_client_is() {
 }
 
 #[test]
+fn the_program_says_which_entry_a_token_is() {
+    let world = World::new();
+    let file = world.pando.node().join("token");
+    let path = file.to_string_lossy().into_owned();
+    let test = || {
+        let args = ["--token-file", path.as_str()];
+        world.pando.run_on_node(&["identity", "test"], &args)
+    };
+    fs::write(&file, world.key.token("ada", 0)).expect("our own folder");
+    test()
+        .expect(0)
+        .says("iss: https://id.example.com")
+        .says("rule: tokens")
+        .says(&format!("entry: {ADA}"));
+    fs::write(&file, world.key.token("nobody", 0)).expect("our own folder");
+    test().expect(1).says("no entry matches");
+    fs::write(&file, "a.b.c").expect("our own folder");
+    test().expect(1).says("expected a signed JSON Web Token");
+}
+
+#[test]
 fn tokens_that_are_not_accepted_are_refused_in_two_steps() {
     let world = World::new();
     let mut client = world.client();
@@ -325,8 +347,72 @@ fn the_mechanism_is_offered_where_nobody_can_read_the_token() {
     });
     let refused = plain.call(&request, &[]).outcome;
     refused.expect(ResultCode::CONFIDENTIALITY_REQUIRED);
-    // Without an issuer there is no such mechanism.
+    // Without an issuer there is no such mechanism, until the settings are read again.
     let none = World::with("listen = [\"ldap://127.0.0.1:0\"]\n");
     let refused = none.client().bind("abc");
     refused.expect(ResultCode::AUTH_METHOD_NOT_SUPPORTED);
+    fs::write(none.pando.node().join("pando.toml"), SETTINGS).expect("our own folder");
+    none.pando
+        .run_on_node(&["reload"], &[])
+        .expect(0)
+        .says("changed: sasl");
+    let token = none.key.token("ada", 600);
+    let binds = || match none.client().bind(&token).code {
+        ResultCode::SUCCESS => Some(()),
+        _ => None,
+    };
+    until("new connections know the issuer", binds);
+}
+
+#[test]
+fn an_issuer_without_keys_is_named_at_the_start() {
+    let pando = Pando::init();
+    fs::write(pando.node().join("pando.toml"), SETTINGS).expect("our own folder");
+    pando
+        .serve_in_vain()
+        .says("sasl.oauth.keys: ")
+        .says("keys.json: expected a readable file");
+}
+
+#[test]
+fn keys_are_fetched_and_stay_while_the_issuer_is_away() {
+    let key = IssuerKey::new("first");
+    let folder = Folder::new();
+    let file = folder.path().join("keys.json");
+    issuer::publish(&[&key], &file);
+    let keys = fs::read_to_string(&file).expect("written");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/keys", listener.local_addr().expect("bound"));
+    let length = keys.len();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a fetch");
+        let mut request = [0; 4_096];
+        let _ = stream.read(&mut request);
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        stream
+            .write_all(format!("{head}{keys}").as_bytes())
+            .expect("the fetch is not over");
+    });
+    let settings = SETTINGS.replace("\"keys.json\"", &format!("\"{url}\"\nrefresh_s = 10"));
+    let world = World::with(&settings);
+    server.join().expect("keys were fetched");
+    let token = key.token("ada", 600);
+    let binds = || match world.client().bind(&token).code {
+        ResultCode::SUCCESS => Some(()),
+        _ => None,
+    };
+    until("the keys are known", binds);
+    let mut admin = world.pando.admin();
+    let mut says = |wanted: &str| {
+        let name = "cn=Issuer 0,cn=Issuers,cn=monitor";
+        let select = ["monitorCounter", "monitoredInfo"];
+        let found = admin.search(name, Scope::BaseObject, "(objectClass=*)", &select);
+        assert_eq!(found.entries[0].texts(select[0]), ["1"]);
+        found.entries[0].texts(select[1])[0].contains(wanted)
+    };
+    assert!(says("keys read"));
+    until("the next fetch fails", || {
+        says("not read again").then_some(())
+    });
+    assert_eq!(binds(), Some(()));
 }

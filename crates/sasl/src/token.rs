@@ -250,6 +250,22 @@ impl Issuer {
     }
 }
 
+/// The claims of a token as identity rules see them, whoever has signed it and until whenever.
+///
+/// # Errors
+/// The text is no signed JSON Web Token.
+pub fn unverified_claims(token: &str) -> Result<Outside<'static>, String> {
+    let read = unverified(token).map_err(|fault| fault.to_string())?;
+    Ok(claims::identity(&read))
+}
+
+fn unverified(token: &str) -> Result<Map<String, Value>, Fault> {
+    let read = jsonwebtoken::dangerous::insecure_decode::<Map<String, Value>>(token);
+    let read =
+        read.map_err(|error| Fault::Invalid(format!("expected a signed JSON Web Token: {error}")));
+    read.map(|it| it.claims)
+}
+
 /// A verification of the signature alone: the claims are checked here, by the caller's clock.
 fn signature_only(algorithm: Algorithm) -> Validation {
     let mut validation = Validation::new(algorithm);
@@ -290,11 +306,8 @@ impl Issuers {
             let why = format!("expected a token of at most {TOKEN_OCTETS_MAX} octets");
             return Err(Fault::Invalid(why));
         }
-        let unverified = jsonwebtoken::dangerous::insecure_decode::<Map<String, Value>>(token);
-        let unverified = unverified.map_err(|error| {
-            Fault::Invalid(format!("expected a signed JSON Web Token: {error}"))
-        })?;
-        let named = unverified.claims.get("iss").and_then(Value::as_str);
+        let claims = unverified(token)?;
+        let named = claims.get("iss").and_then(Value::as_str);
         let named = named.unwrap_or_default();
         let found = self.0.iter().find(|it| it.terms.issuer == named);
         found.map(|it| &**it).ok_or_else(|| {

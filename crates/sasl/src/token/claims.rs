@@ -54,7 +54,7 @@ pub(super) fn check<'t>(
 
 /// The claims as parts of an identity: texts, numbers and truth values, one by one where a claim
 /// has several. Claims of other forms have no patterns.
-fn identity(claims: &Map<String, Value>) -> Outside<'static> {
+pub(super) fn identity(claims: &Map<String, Value>) -> Outside<'static> {
     let mut identity = Outside::of(Kind::Token);
     for (name, value) in claims {
         let one = std::slice::from_ref(value);
