@@ -156,10 +156,7 @@ impl fmt::Display for Fault {
         match self {
             Fault::Missing => f.write_str("expected a token, got none"),
             Fault::Invalid(why) => f.write_str(why),
-            Fault::Scope => f.write_str(
-                "the token has not all scopes that the issuer's \
-                                         settings ask for",
-            ),
+            Fault::Scope => f.write_str("scope: the token has not all that the settings ask for"),
         }
     }
 }

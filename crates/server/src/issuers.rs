@@ -54,6 +54,8 @@ struct Standing {
     read: Option<Instant>,
     /// Why that did not succeed the last time; `None` if it did.
     trouble: Option<String>,
+    /// Whether the settings have the issuer no more.
+    is_closed: bool,
 }
 
 impl IssuerKeys {
@@ -79,9 +81,16 @@ impl IssuerKeys {
         kept.collect::<Result<_, _>>().map(Fresh)
     }
 
-    /// Uses what was read.
+    /// Uses what was read. Issuers that the settings do not have any more accept no token, on older
+    /// connections either.
     pub fn replace(&self, fresh: Fresh) {
-        *self.kept() = fresh.0;
+        let mut kept = self.kept();
+        for old in kept.iter() {
+            if !fresh.0.iter().any(|it| Arc::ptr_eq(it, old)) {
+                old.close();
+            }
+        }
+        *kept = fresh.0;
     }
 
     /// The issuers for the connections.
@@ -165,7 +174,7 @@ fn kept(settings: &IssuerSettings, before: &[Arc<Kept>]) -> Result<Arc<Kept>, St
 impl Kept {
     /// The entry of `cn=monitor` for the issuer at this place of the settings.
     fn shown(&self, at: usize) -> ShownEntry {
-        let Standing { read, trouble } = self.standing().clone();
+        let Standing { read, trouble, .. } = self.standing().clone();
         let read = match read {
             Some(read) => format!("keys read {} s ago", read.elapsed().as_secs()),
             None => "no keys were read".to_owned(),
@@ -188,10 +197,20 @@ impl Kept {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes all keys away, for good.
+    fn close(&self) {
+        let mut standing = self.standing();
+        standing.is_closed = true;
+        self.issuer.set_keys(Arc::default());
+    }
+
     /// Uses keys that were read, or notes why they could not be. The log says so once.
     fn have(&self, read: Result<KeySet, String>) {
         let issuer = &self.settings.terms.issuer;
         let mut standing = self.standing();
+        if standing.is_closed {
+            return;
+        }
         match read {
             Ok(keys) => {
                 let count = keys.len();

@@ -185,10 +185,17 @@ fn other_terms_go_on_with_the_known_keys() {
     let second = keys.issuers();
     assert_eq!(second.0[0].keys().len(), 1);
     assert_eq!(second.0[0].terms().audience, ["other"]);
+    // Older connections have the issuer with the terms that do not hold any more.
+    assert!(first.0[0].keys().is_empty());
     // Another place may have other keys.
     settings.keys = url("http://127.0.0.1:1/other");
     keys.replace(keys.read(&[settings]).unwrap());
     assert!(keys.issuers().0[0].keys().is_empty());
+    // An issuer that is gone gets no keys by a fetch that was under way.
+    let kept = Arc::clone(&keys.kept()[0]);
+    keys.replace(keys.read(&[]).unwrap());
+    kept.have(KeySet::read(KEYS.as_bytes()));
+    assert!(kept.issuer.keys().is_empty() && keys.shown().is_empty());
 }
 
 #[test]
