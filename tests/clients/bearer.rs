@@ -190,6 +190,29 @@ fn a_claim_says_which_entry_a_client_is() {
 }
 
 #[test]
+fn the_audit_names_the_token_as_the_way_in() {
+    let world = World::with(&format!("{SETTINGS}[audit]\nenabled = true\n"));
+    let mut client = world.client();
+    client.bind(&world.key.token("ada", 600)).expect_success();
+    let change = [Modification::replace("userPassword", &["other"])];
+    client
+        .0
+        .modify(ADA, &change, &[])
+        .expect("an answer")
+        .expect_success();
+    let folder = world.pando.node().join("data/audit");
+    let written = || {
+        let files = fs::read_dir(&folder).expect("a folder");
+        let texts = files.filter_map(|it| fs::read_to_string(it.ok()?.path()).ok());
+        let said = texts.flat_map(|it| it.lines().map(str::to_owned).collect::<Vec<_>>());
+        let lines = said.filter_map(|it| serde_json::from_str::<Value>(&it).ok());
+        lines.into_iter().find(|it| it["authentication"] == "token")
+    };
+    let line = until("the line is written", written);
+    assert_eq!(line["transport"], "local", "{line}");
+}
+
+#[test]
 fn the_program_says_which_entry_a_token_is() {
     let world = World::new();
     let file = world.pando.node().join("token");
