@@ -124,6 +124,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-protocol",
             "pando-schema",
             "pando-policy",
+            // docs/adr/0095: claims of a token, as the server sees them.
+            "pando-sasl",
             "pando-store",
             "pando-replica",
             "pando-transfer",

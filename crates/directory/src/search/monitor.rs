@@ -48,7 +48,9 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
     put_differences(&mut tree, shared, catalog);
-    for shown in shared.monitor.shown.get().into_iter().flat_map(|it| it()) {
+    let of_front = shared.monitor.front().map(|it| it.shown());
+    let of_others = shared.monitor.shown.get().map(|it| it());
+    for shown in of_front.into_iter().chain(of_others).flatten() {
         tree.put(&below(&shown.name), "pandoMonitored", |entry| {
             let values = shown.values.into_iter();
             values.for_each(|(attribute, value)| entry.put(attribute, [value]));

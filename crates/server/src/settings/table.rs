@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::listen::ClientCertificates;
 use super::log_format::LogFormat;
+use super::oauth::Oauth;
 use super::section::{Reload, Section, Setting, limits, section};
 
 /// All sections, in the order of the sample file.
@@ -330,6 +331,11 @@ section! {
     "sasl" Sasl {
         /// Offer ANONYMOUS (RFC 4505), a login as nobody, on connections opened afterwards.
         anonymous: bool = false, "`true` or `false`", AtOnce;
+
+        /// Issuers whose tokens are accepted by OAUTHBEARER (RFC 7628), on connections opened
+        /// afterwards: { issuer = "https://id.example.com", audience = ["ldap"], keys = "k.json" },
+        /// and further settings, which the guide about identities lists.
+        oauth: Vec<Oauth> = Vec::new(), "list of tables", AtOnce;
     }
 }
 
