@@ -9,8 +9,10 @@ mod delegation;
 mod doors;
 mod explained;
 mod guessing;
+mod limits;
 mod passwords;
 mod requests;
+mod slow;
 mod two_worlds;
 
 use std::net::SocketAddr;

@@ -13,7 +13,7 @@ use crate::request_writes::RequestWrites;
 use crate::session::{HeldWrite, Session};
 use crate::ticket::Pending;
 use policy::seats::Seats;
-use policy::{Subject, VerifiedCache};
+use policy::{Limit, Subject, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
 use spool::cookie::CookieKey;
 use state::catalog::Catalog;
@@ -62,6 +62,7 @@ impl Call<'_> {
         let listener = feed.listen(session.id, id, subject, max, self.mailbox);
         listener.map_or_else(
             || {
+                Limit::Followers.count();
                 let text = format!(
                     "{max} searches of this subject follow the directory already \
                      (followers_max): end one of them first"

@@ -19,8 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use directory::{ClientCertificate, Completion, Cursor, Flow, Followed, Follower, Session, Worker};
+use policy::Limit;
 use protocol::{
-    DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
+    DecodeError, DecodeLimits, LdapResult, MessageId, ResultCode, frame,
+    write_notice_of_disconnection,
 };
 
 use sasl::ChannelBindings;
@@ -158,6 +160,7 @@ impl Connection {
                     }
                 }
                 Err(error) => {
+                    self.count_length(rules, &error);
                     self.disconnect(ResultCode::PROTOCOL_ERROR, &error.to_string(), out);
                 }
             }
@@ -467,6 +470,19 @@ impl Connection {
             rules.anonymous_message_bytes_max
         } else {
             rules.limits.message_bytes_max
+        }
+    }
+
+    /// Counts the limit on the length of a message, if a message was too long.
+    #[cold]
+    fn count_length(&self, rules: &Rules, error: &DecodeError) {
+        let is_lower = self.message_bytes_max(rules) < rules.limits.message_bytes_max;
+        match error {
+            DecodeError::LengthBeyondLimit { .. } if is_lower => {
+                Limit::AnonymousMessageBytes.count();
+            }
+            DecodeError::LengthBeyondLimit { .. } => Limit::MessageBytes.count(),
+            _ => {}
         }
     }
 

@@ -201,11 +201,20 @@ section! {
         idle_timeout_s: u32 = 0, "seconds", AtOnce;
 
         /// Close connections whose first message, TLS handshake or rest of a message does not
-        /// come in time; after a bind, the next part of it. 0: never.
+        /// come in time; after a bind, a message has as long again while it comes fast enough.
+        /// 0: never.
         message_timeout_s: u32 = 60, "seconds", AtOnce;
 
         /// Close connections that leave responses unread for so long. 0: never.
         write_timeout_s: u32 = 60, "seconds", AtOnce;
+
+        /// Close connections on which the rest of a message comes slower, on average over each
+        /// message_timeout_s. 0: however slowly.
+        receive_bytes_per_s_min: u32 = 500, "bytes per second", AtOnce;
+
+        /// Close connections that have responses waiting and take them slower, on average over
+        /// each write_timeout_s. 0: however slowly.
+        send_bytes_per_s_min: u32 = 500, "bytes per second", AtOnce;
 
         /// How long a stopping server waits for what was begun.
         stop_timeout_s: u32 = 10, "seconds", AtOnce;

@@ -9,6 +9,7 @@ use crate::search::call::SearchCall;
 use crate::search::large::Gone;
 use crate::search::slice::Slice;
 use crate::session::Session;
+use policy::Limit;
 use protocol::ResultCode;
 use state::progress::Progress;
 use state::stop::Stop;
@@ -102,6 +103,7 @@ impl Follower {
         let began = *self.began_us.get_or_insert(now);
         let limit = self.time_ms_max;
         if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
+            Limit::SearchTime.count();
             return Stop::refuse(
                 ResultCode::TIME_LIMIT_EXCEEDED,
                 format!("the time limit of {limit} ms is used up before the refresh has ended"),
