@@ -12,6 +12,7 @@ mod guessing;
 mod limits;
 mod passwords;
 mod requests;
+mod room;
 mod slow;
 mod two_worlds;
 

@@ -63,8 +63,6 @@ pub struct State {
     given: bool,
     /// Whether its last requests used up a turn and more are waiting.
     tired: bool,
-    /// Whether its buffers are counted.
-    counted: bool,
     /// Whether it waits for its turn.
     waits_for_turn: bool,
     ticket: Ticket,
@@ -137,7 +135,6 @@ impl SocketConnection {
                 linger: None,
                 given: false,
                 tired: false,
-                counted: false,
                 waits_for_turn: false,
                 ticket,
             }),
@@ -280,8 +277,10 @@ impl State {
         }
     }
 
-    /// Wakes the connection's task if work is left for it after output was sent outside of it.
-    pub fn wake_for_rest(&self, desk: &Desk) {
+    /// Wakes the connection's task if work is left for it after output was sent outside of it, and
+    /// gives memory back if nothing is kept.
+    pub fn wake_for_rest(&mut self, desk: &Desk) {
+        self.give_back();
         let machine = &self.machine;
         // Only the task can wait for the time of held output.
         let idle = self.output.is_sent()
@@ -514,16 +513,22 @@ impl State {
         }
     }
 
+    /// Gives counted memory back where nothing is kept any more.
+    fn give_back(&mut self) {
+        if self.machine.is_counted() && self.machine.kept_bytes() + self.output.capacity() == 0 {
+            self.machine.give_back();
+        }
+    }
+
     /// Counts the buffers; false if they exceed the limit, so that the connection is to be closed
     /// at once.
     #[inline]
     pub fn count_buffers(&mut self, desk: &mut Desk) -> bool {
         let output = self.output.capacity();
-        let kept = self.machine.input_bytes() + output > 0;
-        if !kept && !self.counted {
+        let kept = self.machine.kept_bytes() + output > 0;
+        if !kept && !self.machine.is_counted() {
             return true;
         }
-        self.counted = kept;
         desk.out.clear();
         let closed = self.machine.is_closed();
         self.machine

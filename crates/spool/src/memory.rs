@@ -139,6 +139,11 @@ impl Hold {
         }
     }
 
+    /// Whether no bytes are counted.
+    pub fn is_empty(&self) -> bool {
+        self.portion.bytes == 0
+    }
+
     /// An empty hold of this connection.
     pub fn beside(&self) -> Hold {
         Hold::of(&self.account)

@@ -190,8 +190,10 @@ section! {
         /// 0: no limit.
         wrong_passwords_max: u32 = 10, "passwords", Restart;
 
-        /// Memory kept for all clients together: parts of messages, responses they do not read,
-        /// sort keys, views, entries found along links. 0: no limit.
+        /// Memory kept for all clients together: parts of messages, writes that wait, updates of
+        /// transactions, responses they do not read, candidates of searches, entries that a client
+        /// follows, sort keys, views, entries found along links. Requests beyond it are answered
+        /// busy. 0: no limit.
         memory_mib_max: u32 = 1_024, "MiB", Restart;
 
         /// Memory kept for one connection. 0: no limit.

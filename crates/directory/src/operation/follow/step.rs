@@ -13,6 +13,7 @@ use policy::Limit;
 use protocol::ResultCode;
 use state::progress::Progress;
 use state::stop::Stop;
+use store::Candidates;
 
 /// Runs the next slice of a search that follows the directory.
 pub(crate) fn follow(
@@ -35,8 +36,32 @@ pub(crate) fn follow(
 }
 
 impl Follower {
-    /// Runs one slice.
+    /// Runs one slice, and counts the memory that is kept until the next.
     fn step(
+        &mut self,
+        context: &Context<'_>,
+        call: &SearchCall<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Followed, Stop> {
+        let followed = self.run(context, call, out)?;
+        if followed != Followed::Ended {
+            self.count_memory()?;
+        }
+        Ok(followed)
+    }
+
+    fn count_memory(&mut self) -> Result<(), Stop> {
+        let candidates = match &self.stage {
+            Stage::Scan(scan) => scan.candidates.as_ref(),
+            Stage::Delta { .. } | Stage::Persist => None,
+        };
+        let candidates = candidates.map_or(0, Candidates::bytes);
+        let members = self.members.serialized_size() as u64;
+        self.memory.set(members + candidates)
+    }
+
+    /// Runs one slice.
+    fn run(
         &mut self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
