@@ -9,8 +9,11 @@ mod delegation;
 mod doors;
 mod explained;
 mod guessing;
+mod limits;
 mod passwords;
 mod requests;
+mod room;
+mod slow;
 mod tried_rules;
 mod two_worlds;
 

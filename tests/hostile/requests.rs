@@ -144,7 +144,7 @@ fn more_attributes_than_a_search_may_name_are_refused() {
 }
 
 /// Returns the bytes that the monitor reports as kept for clients.
-fn kept(pando: &Pando) -> u64 {
+pub fn kept(pando: &Pando) -> u64 {
     let name = "cn=Request Memory,cn=Statistics,cn=monitor";
     let found = pando
         .admin()

@@ -14,7 +14,7 @@ use crate::session::{HeldWrite, Session};
 use crate::ticket::Pending;
 use policy::access::candidate::Candidate;
 use policy::seats::Seats;
-use policy::{Subject, VerifiedCache};
+use policy::{Limit, Subject, VerifiedCache};
 use protocol::{Message, MessageId, ResultCode, ResultKind};
 use shadow::Waiting;
 use spool::cookie::CookieKey;
@@ -75,6 +75,7 @@ impl Call<'_> {
         let listener = feed.listen(session.id, id, subject, max, self.mailbox);
         listener.map_or_else(
             || {
+                Limit::Followers.count();
                 let text = format!(
                     "{max} searches of this subject follow the directory already \
                      (followers_max): end one of them first"

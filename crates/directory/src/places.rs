@@ -1,7 +1,7 @@
 //! Places of unindexed searches: a subject may run only a limited number at a time.
 
 use crate::search::slice;
-use policy::SubjectLimits;
+use policy::{Limit, SubjectLimits};
 use protocol::ResultCode;
 use schema::Filter;
 use state::advice;
@@ -81,6 +81,7 @@ impl Running {
         if let Some(permit) = self.admit(&context.subject.purse(), max) {
             return Ok(Some(permit));
         }
+        Limit::UnindexedSearches.count();
         let whose = context.catalog.limits.describe(limits.whose);
         let advice = advice::sentence(context, filter)?;
         Stop::refuse(

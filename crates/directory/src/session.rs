@@ -147,6 +147,20 @@ impl Session {
         counted.map_err(failure::result_of)
     }
 
+    /// Whether bytes of the connection's buffers are counted.
+    pub fn is_counted(&self) -> bool {
+        !self.buffers.is_empty()
+    }
+
+    /// Counts at least so many bytes in the connection's buffers, for a request that will wait.
+    ///
+    /// # Errors
+    /// The refusal of the request, if they exceed the limit.
+    pub fn require_room(&mut self, bytes: usize) -> Result<(), LdapResult> {
+        let counted = self.buffers.grow(bytes as u64);
+        counted.map_err(failure::result_of)
+    }
+
     /// Maximum number of waiting operations, beyond which requests are answered `busy`; 0 for no
     /// limit.
     pub fn pending_operations_max(&self) -> u32 {

@@ -10,6 +10,7 @@
 //! - [`subject`]: the identity that asks;
 //! - [`guesses`]: limits on wrong passwords;
 //! - [`network`]: networks of addresses;
+//! - [`limit`]: all limits, with counters;
 //! - [`limits`]: bounds on the requests of one subject;
 //! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
@@ -23,6 +24,7 @@
 pub mod access;
 pub mod fuzz;
 pub mod guesses;
+pub mod limit;
 pub mod limits;
 pub mod mapping;
 pub mod network;
@@ -40,6 +42,7 @@ pub mod verified;
 
 pub use access::{Access, Decision, Right, Sight, Target};
 pub use guesses::{Guesses, Trial};
+pub use limit::Limit;
 pub use limits::{
     LimitRule, LimitSettings, LimitSubject, Limits, SubjectLimits, TimeToLive, Whose,
 };

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use directory::{Connections, ListenerState};
+use policy::Limit;
 
 use crate::limits::ConnectionLimits;
 use crate::refusals::Refusals;
@@ -93,6 +94,7 @@ impl Admission {
         // Only the acceptor increments, so the count cannot grow in between.
         if self.total() >= limit {
             self.refused.fetch_add(1, Ordering::Relaxed);
+            Limit::Connections.count();
             return Err(Refused::Total(limit));
         }
         self.total.fetch_add(1, Ordering::Relaxed);
@@ -166,6 +168,11 @@ impl Ticket {
         self.admission.refusals().limit(why, address);
     }
 
+    /// Records that the connection is ended because its client is too slow, for the log.
+    pub fn cut(&self, why: &dyn fmt::Display, address: Option<IpAddr>) {
+        self.admission.refusals().slow(why, address);
+    }
+
     /// Records why the client's certificate was not accepted, for the log.
     pub fn complain(&self, why: &dyn fmt::Display, address: Option<IpAddr>) {
         self.admission.refusals().certificate(why, address);
@@ -185,6 +192,7 @@ impl Ticket {
         let count = addresses.entry(address).or_insert(0);
         if *count >= limit {
             self.admission.refused.fetch_add(1, Ordering::Relaxed);
+            Limit::ConnectionsOfAddress.count();
             return Err(Refused::Address(limit));
         }
         *count += 1;

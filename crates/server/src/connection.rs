@@ -19,8 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use directory::{ClientCertificate, Completion, Cursor, Flow, Followed, Follower, Session, Worker};
+use policy::Limit;
 use protocol::{
-    DecodeLimits, LdapResult, MessageId, ResultCode, frame, write_notice_of_disconnection,
+    DecodeError, DecodeLimits, LdapResult, MessageId, ResultCode, frame,
+    write_notice_of_disconnection,
 };
 
 use sasl::ChannelBindings;
@@ -158,6 +160,7 @@ impl Connection {
                     }
                 }
                 Err(error) => {
+                    self.count_length(rules, &error);
                     self.disconnect(ResultCode::PROTOCOL_ERROR, &error.to_string(), out);
                 }
             }
@@ -371,7 +374,9 @@ impl Connection {
     pub fn wants_input(&self, drained: bool) -> bool {
         match (self.state, &self.parked) {
             (State::Open, Some(_)) => self.input.len() < LOOK_AHEAD_BYTES_MAX,
-            (State::Open, None) => drained && !self.stall.holds() && !self.more,
+            (State::Open, None) => {
+                drained && !self.stall.holds() && !self.more && !self.unfinished.is_full()
+            }
             (State::Ending | State::StartTls | State::Closed, _) => false,
         }
     }
@@ -389,28 +394,45 @@ impl Connection {
         self.parked.is_some() || self.followers.are_behind()
     }
 
-    /// Counts the kept input and `output` bytes; above the limit closes the connection, with a
-    /// notice if no output is waiting.
+    /// Counts the kept bytes and `output` bytes. Above the limit no more input is wanted until an
+    /// unfinished operation has ended; if there is none, closes the connection, with a notice if no
+    /// output is waiting.
     pub fn count_buffers(&mut self, worker: &mut Worker, output: usize, out: &mut Vec<u8>) {
-        let bytes = self.input_bytes() + output;
-        if self.state != State::Closed
-            && let Err(refusal) = self.session.count_buffers(bytes)
+        let bytes = self.kept_bytes() + output;
+        if self.state == State::Closed {
+            return;
+        }
+        let counted = self.session.count_buffers(bytes);
+        self.unfinished.set_full(counted.is_err());
+        if let Err(refusal) = counted
+            && !self.unfinished.is_full()
         {
             let inside = self.is_inside_message();
             self.abort(worker);
             self.input = Vec::new();
-            // Given back at once: the connection lingers, and others have room as soon as it is
-            // refused. Counting less is never refused.
-            self.session.count_buffers(0).ok();
+            // At once: the connection lingers, and others have room as soon as it is refused.
+            self.give_back();
             if !inside && output == 0 {
                 write_notice_of_disconnection(out, &refusal);
             }
         }
     }
 
-    /// Length of the kept input in bytes.
-    pub fn input_bytes(&self) -> usize {
-        self.input.capacity() + self.held_reads.bytes()
+    /// Whether bytes are counted in the budget of memory.
+    #[inline]
+    pub fn is_counted(&self) -> bool {
+        self.session.is_counted()
+    }
+
+    /// Counts no bytes any more.
+    pub fn give_back(&mut self) {
+        // Counting less is never refused.
+        self.session.count_buffers(0).ok();
+    }
+
+    /// Bytes of the kept input, and of the requests that wait to be executed.
+    pub fn kept_bytes(&self) -> usize {
+        self.input.capacity() + self.held_reads.bytes() + self.unfinished.bytes()
     }
 
     /// The purse to which the connection's work counts.
@@ -467,6 +489,19 @@ impl Connection {
             rules.anonymous_message_bytes_max
         } else {
             rules.limits.message_bytes_max
+        }
+    }
+
+    /// Counts the limit on the length of a message, if a message was too long.
+    #[cold]
+    fn count_length(&self, rules: &Rules, error: &DecodeError) {
+        let is_lower = self.message_bytes_max(rules) < rules.limits.message_bytes_max;
+        match error {
+            DecodeError::LengthBeyondLimit { .. } if is_lower => {
+                Limit::AnonymousMessageBytes.count();
+            }
+            DecodeError::LengthBeyondLimit { .. } => Limit::MessageBytes.count(),
+            _ => {}
         }
     }
 

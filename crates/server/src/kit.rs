@@ -341,7 +341,12 @@ pub mod say {
 
     /// A change of `cn=a`.
     pub fn modify(id: MessageId) -> Vec<u8> {
-        let encoded = encode("description", &[b"changed"]);
+        describe(id, b"changed")
+    }
+
+    /// A change of the description of `cn=a`.
+    pub fn describe(id: MessageId, description: &[u8]) -> Vec<u8> {
+        let encoded = encode("description", &[description]);
         let changes = vec![Change {
             operation: ChangeOperation::Replace,
             attribute: attribute(&encoded),

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustix::net::SendFlags;
 use tokio::time::{Sleep, sleep};
 
 use crate::socket::Socket;
@@ -20,8 +21,6 @@ pub struct Output {
     sent: usize,
     /// Bytes behind `unsent` that are held for a bundle.
     held: Option<Box<Held>>,
-    /// Whether bytes were added or sent since [`Output::has_moved`] was called.
-    moved: bool,
 }
 
 /// Output that is held, and until when.
@@ -51,9 +50,9 @@ impl Output {
         self.unsent.capacity()
     }
 
-    /// Whether bytes were added or sent since the last call.
-    pub fn has_moved(&mut self) -> bool {
-        std::mem::take(&mut self.moved)
+    /// Number of bytes that are not held and wait for the client.
+    pub fn waiting_bytes(&self) -> usize {
+        self.unsent.len() - self.sent
     }
 
     /// Writes the held bytes, if there are some, and `bytes` to the socket, and keeps those that
@@ -75,10 +74,7 @@ impl Output {
                 Err(error) => return Err(error),
             }
         }
-        if !rest.is_empty() {
-            self.moved = true;
-            self.unsent.extend_from_slice(rest);
-        }
+        self.unsent.extend_from_slice(rest);
         Ok(())
     }
 
@@ -106,6 +102,17 @@ impl Output {
         }
     }
 
+    /// Offers the unsent bytes to the system, which says that it has room only when a third of its
+    /// buffer is free, but takes bytes before. An error is left to [`Output::poll_flush`].
+    pub fn offer(&mut self, socket: &Socket) {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        while let Some(rest @ [_, ..]) = self.unsent.get(self.sent..)
+            && let Ok(count @ 1..) = rustix::net::send(socket, rest, flags)
+        {
+            self.sent += count;
+        }
+    }
+
     /// Sends the unsent bytes; ready when all are sent.
     ///
     /// # Errors
@@ -120,7 +127,6 @@ impl Output {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 Poll::Ready(Ok(count)) => {
                     self.sent += count;
-                    self.moved = true;
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => return Poll::Pending,

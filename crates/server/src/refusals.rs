@@ -1,5 +1,5 @@
-//! Logs connections that were refused: one line for each interval, with their number, however often
-//! clients try.
+//! Logs connections that were refused, or ended for slowness: one line for each interval, with the
+//! number of them, however often clients try.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -28,6 +28,8 @@ pub struct Refusals {
     system: Kind,
     /// Handshakes that failed because of the client's certificate.
     certificate: Kind,
+    /// Connections ended because their clients sent or read too slowly.
+    slow: Kind,
 }
 
 impl Refusals {
@@ -49,6 +51,12 @@ impl Refusals {
         self.tell(Instant::now());
     }
 
+    /// Records a connection that is ended because its client is too slow.
+    pub fn slow(&mut self, why: &dyn fmt::Display, address: Option<IpAddr>) {
+        self.slow.note(why, address);
+        self.tell(Instant::now());
+    }
+
     /// Logs the lines that are due; returns the time until the next one, if any.
     pub fn tell(&mut self, now: Instant) -> Option<Duration> {
         if let Some((count, Kind { why, address, .. })) = self.limit.due(now) {
@@ -64,7 +72,11 @@ impl Refusals {
                 "certificates of clients refused: {why}"
             );
         }
-        [&self.limit, &self.system, &self.certificate]
+        if let Some((count, Kind { why, address, .. })) = self.slow.due(now) {
+            tracing::warn!(closed = count, last_address = ?address, "slow clients: {why}");
+        }
+        let kinds = [&self.limit, &self.system, &self.certificate, &self.slow];
+        kinds
             .into_iter()
             .filter(|it| it.count > 0)
             .map(|it| it.wait(now))

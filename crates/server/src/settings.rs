@@ -113,11 +113,15 @@ pub struct Connections {
     pub anonymous_message_bytes_max: usize,
     /// How long a connection may be silent.
     pub idle_timeout: Duration,
-    /// How long a client may take for the TLS handshake and its first message, and how long it
-    /// may pause inside a message.
+    /// How long a client may take for the TLS handshake and its first message, and for the rest of
+    /// a message; one that has authenticated has as long again while it sends fast enough.
     pub message_timeout: Duration,
     /// How long a client may leave responses unread.
     pub write_timeout: Duration,
+    /// Least bytes per second of a message on its way, over each `message_timeout`.
+    pub receive_bytes_per_s_min: u32,
+    /// Least bytes per second of responses taken by a client, over each `write_timeout`.
+    pub send_bytes_per_s_min: u32,
     /// How long a stopping server waits for what was begun.
     pub stop_timeout: Duration,
 }
@@ -538,6 +542,8 @@ fn connections(given: &table::Connections) -> Connections {
         idle_timeout: seconds(given.idle_timeout_s),
         message_timeout: seconds(given.message_timeout_s),
         write_timeout: seconds(given.write_timeout_s),
+        receive_bytes_per_s_min: given.receive_bytes_per_s_min,
+        send_bytes_per_s_min: given.send_bytes_per_s_min,
         stop_timeout: seconds(given.stop_timeout_s),
     }
 }

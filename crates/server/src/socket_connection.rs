@@ -15,11 +15,11 @@ use directory::{Completion, Worker};
 use crate::admission::Ticket;
 use crate::connection::Connection;
 use crate::connection_settings::ConnectionSettings;
-use crate::deadline::{Deadline, Due};
+use crate::deadline::{Deadline, Due, Missed};
 use crate::desk::Desk;
 use crate::linger::Linger;
 use crate::output::Output;
-use crate::settings::ClientCertificates;
+use crate::settings::{ClientCertificates, Connections};
 use crate::socket::Socket;
 use crate::tls::{Received, Tls};
 
@@ -63,8 +63,6 @@ pub struct State {
     given: bool,
     /// Whether its last requests used up a turn and more are waiting.
     tired: bool,
-    /// Whether its buffers are counted.
-    counted: bool,
     /// Whether it waits for its turn.
     waits_for_turn: bool,
     ticket: Ticket,
@@ -137,7 +135,6 @@ impl SocketConnection {
                 linger: None,
                 given: false,
                 tired: false,
-                counted: false,
                 waits_for_turn: false,
                 ticket,
             }),
@@ -211,10 +208,9 @@ impl SocketConnection {
     pub fn due(&self, idle_timeout: bool) -> Option<Due> {
         let state = &mut *self.state.borrow_mut();
         let machine = &state.machine;
-        let handshaking = state.tls.as_ref().is_some_and(|it| it.is_handshaking());
         let due = if !state.output.is_sent() {
             Due::Write
-        } else if handshaking || machine.heard() == 0 {
+        } else if state.is_handshaking() || machine.heard() == 0 {
             Due::FirstMessage
         } else if machine.owes_rest() {
             Due::Message
@@ -223,20 +219,34 @@ impl SocketConnection {
         } else {
             Due::Nothing
         };
-        if state.output.has_moved() {
-            state.deadline.note_progress();
-        }
-        let renewed = state.deadline.renew(due, machine.heard());
+        let renewed = state.deadline.renew(due, state.machine.heard());
         renewed.then_some(due)
     }
 
-    /// Handles the deadline.
-    pub fn expire(&self) {
+    /// Handles the end of the deadline's time. Returns the ticks of another window for a client
+    /// that was fast enough; `None` if the connection ends.
+    pub fn pass_deadline(&self, limits: &Connections) -> Option<u64> {
         let state = &mut *self.state.borrow_mut();
-        let due = state.deadline.due();
-        tracing::debug!(connection = self.id, waited_for = ?due, "connection timed out");
-        state.deadline.expire();
+        let waiting = state.output.waiting_bytes();
+        if waiting > 0 {
+            state.output.offer(&state.socket);
+            state.note_sent(waiting);
+        }
+        // Also where all output is sent now: the task goes on.
         state.wake();
+        let missed = match state.deadline.pass(limits) {
+            Ok(ticks) => return Some(ticks),
+            Err(missed) => missed,
+        };
+        // A connection that lingers was ended for another reason.
+        if state.linger.is_none() {
+            missed.limit().count();
+            match missed {
+                Missed::Request => tracing::debug!(connection = self.id, "{missed}"),
+                slow => state.ticket.cut(&slow, state.machine.address()),
+            }
+        }
+        None
     }
 
     /// Stops executing requests, because the server stops.
@@ -267,8 +277,10 @@ impl State {
         }
     }
 
-    /// Wakes the connection's task if work is left for it after output was sent outside of it.
-    pub fn wake_for_rest(&self, desk: &Desk) {
+    /// Wakes the connection's task if work is left for it after output was sent outside of it, and
+    /// gives memory back if nothing is kept.
+    pub fn wake_for_rest(&mut self, desk: &Desk) {
+        self.give_back();
         let machine = &self.machine;
         // Only the task can wait for the time of held output.
         let idle = self.output.is_sent()
@@ -301,6 +313,23 @@ impl State {
         Ok(())
     }
 
+    fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|it| it.is_handshaking())
+    }
+
+    /// Tells the deadline how many of the bytes that waited for the client were sent.
+    fn note_sent(&mut self, waited: usize) {
+        match waited - self.output.waiting_bytes() {
+            0 => {}
+            sent => self.deadline.note_sent(sent),
+        }
+    }
+
+    /// Whether the client, which has missed its deadline, can still be told so.
+    fn can_be_told(&self) -> bool {
+        self.deadline.due() != Due::Write && self.output.is_sent() && !self.is_handshaking()
+    }
+
     fn wake(&self) {
         if let Some(waker) = &self.waker {
             waker.wake_by_ref();
@@ -314,9 +343,7 @@ impl State {
         shared: &ConnectionSettings,
         cx: &mut Context<'_>,
     ) -> Next {
-        if self.deadline.is_expired()
-            && (self.deadline.due() != Due::Idle || !self.output.is_sent())
-        {
+        if self.deadline.missed().is_some() && !self.can_be_told() {
             return Next::Closed;
         }
         self.reading = false;
@@ -328,7 +355,10 @@ impl State {
             };
         }
         self.release(cx);
-        let drained = match self.output.poll_flush(&mut self.socket, cx) {
+        let waiting = self.output.waiting_bytes();
+        let flushed = self.output.poll_flush(&mut self.socket, cx);
+        self.note_sent(waiting);
+        let drained = match flushed {
             Poll::Ready(Ok(())) => true,
             Poll::Ready(Err(_)) => return Next::Closed,
             Poll::Pending => false,
@@ -363,6 +393,7 @@ impl State {
 
     /// Adds the input just read to the round.
     fn join(&mut self, desk: &mut Desk, length: usize, cx: &mut Context<'_>) -> Next {
+        self.deadline.note_received(length);
         let bytes = &desk.input[..length];
         let round = &mut desk.round;
         let received = match &mut self.tls {
@@ -388,7 +419,7 @@ impl State {
         self.reading = length <= JOINING_BYTES_MAX
             && self.tls.is_none()
             && !desk.stopping
-            && !self.deadline.is_expired()
+            && self.deadline.missed().is_none()
             && self.machine.takes_requests()
             && self.socket.is_empty(cx);
         match self.reading {
@@ -404,14 +435,15 @@ impl State {
     /// The next step when all output has been sent; `None` if more input is needed.
     fn go_on(&mut self, desk: &mut Desk, shared: &ConnectionSettings) -> Option<Next> {
         desk.out.clear();
-        let is_over = desk.stopping || self.deadline.is_expired();
-        if is_over && self.machine.is_quiet() && self.machine.may_say_farewell() {
-            let why = if desk.stopping {
-                "the server is stopping"
-            } else {
-                "idle for too long"
-            };
-            self.machine.farewell(&mut desk.worker, why, &mut desk.out);
+        let why = match self.deadline.missed() {
+            _ if desk.stopping => Some("the server is stopping".to_owned()),
+            missed => missed.map(|it| it.to_string()),
+        };
+        if let Some(why) = why
+            && self.machine.is_quiet()
+            && self.machine.may_say_farewell()
+        {
+            self.machine.farewell(&mut desk.worker, &why, &mut desk.out);
             return Some(self.send_all(desk));
         }
         if self.machine.is_closed() {
@@ -476,8 +508,15 @@ impl State {
             self.machine.end_bundle();
         }
         let patience = self.machine.patience(self.output.held_bytes());
-        if over || self.deadline.is_expired() || patience.is_none() {
+        if over || self.deadline.missed().is_some() || patience.is_none() {
             self.output.release();
+        }
+    }
+
+    /// Gives counted memory back where nothing is kept any more.
+    fn give_back(&mut self) {
+        if self.machine.is_counted() && self.machine.kept_bytes() + self.output.capacity() == 0 {
+            self.machine.give_back();
         }
     }
 
@@ -486,11 +525,10 @@ impl State {
     #[inline]
     pub fn count_buffers(&mut self, desk: &mut Desk) -> bool {
         let output = self.output.capacity();
-        let kept = self.machine.input_bytes() + output > 0;
-        if !kept && !self.counted {
+        let kept = self.machine.kept_bytes() + output > 0;
+        if !kept && !self.machine.is_counted() {
             return true;
         }
-        self.counted = kept;
         desk.out.clear();
         let closed = self.machine.is_closed();
         self.machine

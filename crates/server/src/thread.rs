@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use directory::{Completion, Peer, Worker};
+use policy::Limit;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
@@ -234,7 +235,10 @@ impl Thread {
         let source = match header {
             Ok(Ok(header)) => header.source,
             Ok(Err(error)) => return ticket.refuse(&error, peer.address),
-            Err(_) => return ticket.refuse(&"no PROXY header came in time", peer.address),
+            Err(_) => {
+                Limit::MessageTime.count();
+                return ticket.refuse(&"no PROXY header came in time", peer.address);
+            }
         };
         // Without a source address it is not known where the client is.
         let address = source.map(|it| it.ip().to_canonical());
@@ -474,7 +478,14 @@ impl Thread {
             sleep(Duration::from_millis(1000 / TICKS_PER_S)).await;
             self.tick.set(self.tick.get() + 1);
             let expired = self.connections.borrow_mut().expired(self.tick.get());
-            expired.iter().for_each(|it| it.expire());
+            for connection in expired {
+                let limits = &self.shared.borrow().connections;
+                if let Some(ticks) = connection.pass_deadline(limits) {
+                    let deadline = self.tick.get() + ticks;
+                    let mut connections = self.connections.borrow_mut();
+                    connections.set_deadline(connection.id, deadline);
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! The first 64 KiB of a hold are not counted, so that a usual request neither writes memory shared
 //! by threads nor is refused.
 
+use policy::Limit;
 use protocol::ResultCode;
 use state::stop::Stop;
 use state::view::Room;
@@ -97,6 +98,7 @@ impl Portion {
         let before = self.budget.taken.fetch_add(more, Ordering::Relaxed);
         if max != 0 && before + more > max {
             self.budget.taken.fetch_sub(more, Ordering::Relaxed);
+            Limit::Memory.count();
             let text = format!(
                 "what all connections have the server keep takes the {} MiB of memory that it \
                  may (connections.memory_mib_max): try again later",
@@ -137,6 +139,11 @@ impl Hold {
         }
     }
 
+    /// Whether no bytes are counted.
+    pub fn is_empty(&self) -> bool {
+        self.portion.bytes == 0
+    }
+
     /// An empty hold of this connection.
     pub fn beside(&self) -> Hold {
         Hold::of(&self.account)
@@ -152,6 +159,7 @@ impl Hold {
         let own = self.account.taken.get() - self.portion.bytes + wanted;
         let each = self.account.budget.each_bytes_max;
         if each != 0 && own > each && wanted > self.portion.bytes {
+            Limit::MemoryOfConnection.count();
             let text = format!(
                 "what this connection has the server keep takes more than {} MiB of memory \
                  (connections.memory_each_mib_max): ask for less at a time",

@@ -5,6 +5,7 @@
 //! together have a limit, and leave some space of the file system free.
 
 use crate::memory::{Budget, Portion};
+use policy::Limit;
 use protocol::ResultCode;
 use rustix::io::Errno;
 use state::stop::{Failure, Refusal, Stop};
@@ -113,6 +114,9 @@ impl Spools {
             all: many,
             advice,
         } = self.words;
+        if max != 0 && (own > max || all > max) {
+            Limit::SpoolBytes.count();
+        }
         if max != 0 && own > max {
             let text = format!(
                 "{one} more than {} MiB on the disk (database.spool_mib_max): {advice}",

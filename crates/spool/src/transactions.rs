@@ -8,7 +8,7 @@
 //! - no transaction outlives the connection or a Bind.
 
 use crate::memory::Hold;
-use policy::{Limits, Subject};
+use policy::{Limit, Limits, Subject};
 use protocol::{LdapResult, MessageId, ResultCode, oid, response};
 use state::stop::{Refusal, Stop};
 use state::write::Write;
@@ -136,6 +136,7 @@ impl Transactions {
         }
         let max = limits.transaction_updates_max;
         if max > 0 && transaction.updates.len() >= max as usize {
+            Limit::TransactionUpdates.count();
             return Stop::refuse(
                 ResultCode::ADMIN_LIMIT_EXCEEDED,
                 format!("a transaction may have {max} updates (transaction_updates_max)"),
@@ -144,6 +145,7 @@ impl Transactions {
         let bytes = write.as_ref().map_or(0, Write::bytes);
         let (max, all) = (limits.transaction_bytes_max, self.bytes + bytes);
         if max > 0 && all > max {
+            Limit::TransactionBytes.count();
             return Stop::refuse(
                 ResultCode::ADMIN_LIMIT_EXCEEDED,
                 format!(
@@ -260,6 +262,7 @@ impl Transactions {
     fn refuse_too_many(&self, limits: &Limits) -> Result<(), Stop> {
         let max = limits.transactions_open_max;
         if max > 0 && self.open.len() >= max as usize {
+            Limit::OpenTransactions.count();
             return Stop::refuse(
                 ResultCode::ADMIN_LIMIT_EXCEEDED,
                 format!(

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::feed::Feed;
 use crate::peer::Peer;
 use crate::ticket::Ticket;
-use policy::{Guesses, PasswordSettings, Scheme, Trial, VerifiedCache};
+use policy::{Guesses, Limit, PasswordSettings, Scheme, Trial, VerifiedCache};
 use protocol::ResultCode;
 use replica::Replica;
 use spool::cookie::CookieKey;
@@ -96,6 +96,7 @@ impl<'d> BindState<'d> {
 
 #[cold]
 fn throttled<T>(wait: Duration) -> Result<T, Stop> {
+    Limit::WrongPasswords.count();
     let seconds = wait.as_millis().div_ceil(1_000);
     Stop::refuse(
         ResultCode::BUSY,

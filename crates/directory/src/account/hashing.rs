@@ -14,10 +14,10 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use answers::former;
 use answers::quality::refuse_listed;
-use policy::VerifiedCache;
 use policy::password::{self, Scheme};
 use policy::quality::PasswordLists;
 use policy::turns::{Lane, Queue};
+use policy::{Limit, VerifiedCache};
 use protocol::{MessageId, ResultCode, ResultKind};
 use state::stop::{Refusal, Stop};
 use state::write::{Change, Write};
@@ -157,6 +157,7 @@ impl HashPool {
         let Some(displaced) = displaced else {
             return Ok(());
         };
+        Limit::WaitingChecks.count();
         let task = &displaced.task;
         let text = "very many password checks are waiting already: try again later";
         let busy = || Refusal::new(ResultCode::BUSY, text).into();
@@ -251,6 +252,7 @@ impl PoolState {
     fn run(&self) {
         while let Some(mut waiting) = self.next() {
             if !waiting.has_begun && waiting.since.elapsed() > self.wait_max {
+                Limit::WaitingChecks.count();
                 let wait_s = self.wait_max.as_secs();
                 let text = format!(
                     "the password check did not begin within {wait_s} seconds: try again later"

@@ -6,7 +6,7 @@
 
 use crate::context::Context;
 use crate::reply::Reply;
-use policy::{Right, TimeToLive};
+use policy::{Limit, Right, TimeToLive};
 use protocol::extended::{RefreshRequest, RefreshResponse};
 use protocol::{LdapResult, MessageId, ResultCode, oid, response};
 use replica::Clock;
@@ -115,6 +115,9 @@ pub(crate) fn write_refused(out: &mut Vec<u8>, id: MessageId, result: &LdapResul
 fn granted(rules: &TimeToLive, asked: u32, what: &str) -> Result<u32, Stop> {
     if asked == 0 {
         return Err(out_of_range(what));
+    }
+    if asked > rules.max_s {
+        Limit::TimeToLive.count();
     }
     if asked > TTL_S_MAX || (asked > rules.max_s && rules.max_s < SHORTENED_S_MIN) {
         let max = rules.max_s.min(TTL_S_MAX);

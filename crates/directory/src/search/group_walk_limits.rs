@@ -1,7 +1,7 @@
 //! Limits of a search on the walks over dynamic groups that it asks for.
 
 use crate::places::Running;
-use policy::SubjectLimits;
+use policy::{Limit, SubjectLimits};
 use protocol::ResultCode;
 use schema::Filter;
 use state::stop::Stop;
@@ -51,6 +51,7 @@ impl WalkLimits for GroupWalkLimits {
         if limit == 0 || now.saturating_sub(began) <= limit * 1_000 {
             return Ok(());
         }
+        Limit::SearchTime.count();
         let whose = view.catalog.limits.describe(self.limits.whose);
         Stop::refuse(
             ResultCode::TIME_LIMIT_EXCEEDED,

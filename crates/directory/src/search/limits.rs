@@ -1,6 +1,6 @@
 //! The limits of a search, and the texts of results when a limit stops it.
 
-use policy::{LimitSettings, SubjectLimits, Whose};
+use policy::{Limit, LimitSettings, SubjectLimits, Whose};
 use protocol::SearchRequest;
 
 /// Reason why a search ends before its last candidate.
@@ -79,12 +79,13 @@ pub(crate) fn of_search(
     }
 }
 
-/// Text of a search stopped by the limit on its entries.
+/// Text of a search stopped by the limit on its entries, which is counted if it is the server's.
 pub(crate) fn size_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
     let limit = limits.entries_max;
     if !limits.by_server {
         return format!("the request's own size limit of {limit} entries; more match");
     }
+    Limit::SizeEntries.count();
     format!(
         "size limit of {limit} entries for {}; more match: use the simple paged results control \
          (ldapsearch -E pr={limit}/noprompt) or narrow the filter",
@@ -92,8 +93,9 @@ pub(crate) fn size_text(limits: &SearchLimits, settings: &LimitSettings) -> Stri
     )
 }
 
-/// Text of a search stopped by the limit on the entries of all pages.
+/// Text of a search stopped by the limit on the entries of all pages, which is counted.
 pub(crate) fn paged_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    Limit::PagedEntries.count();
     format!(
         "limit of {} entries in all pages of a search together for {}; more match: narrow the \
          filter",
@@ -102,8 +104,9 @@ pub(crate) fn paged_text(limits: &SearchLimits, settings: &LimitSettings) -> Str
     )
 }
 
-/// Text of a search stopped by the limit on entries looked at.
+/// Text of a search stopped by the limit on entries looked at, which is counted.
 pub(crate) fn candidate_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
+    Limit::Candidates.count();
     format!(
         "limit of {} entries looked at by one search for {}: use an attribute that is indexed, a \
          smaller base, or the simple paged results control with small pages",
@@ -112,10 +115,11 @@ pub(crate) fn candidate_text(limits: &SearchLimits, settings: &LimitSettings) ->
     )
 }
 
-/// Text of a search stopped by the time limit.
+/// Text of a search stopped by the time limit, which is counted if it is the server's.
 pub(crate) fn time_text(limits: &SearchLimits, settings: &LimitSettings) -> String {
     let limit = limits.time_ms_max;
     if limits.time_by_server {
+        Limit::SearchTime.count();
         let whose = settings.describe(limits.whose);
         format!(
             "time limit of {limit} ms for {whose}: narrow the filter, or use the simple paged \
@@ -126,12 +130,13 @@ pub(crate) fn time_text(limits: &SearchLimits, settings: &LimitSettings) -> Stri
     }
 }
 
-/// Text of a search refused by the limit on sorted entries.
+/// Text of a search refused by the limit on sorted entries, which is counted.
 pub(crate) fn sort_text(
     limits: &SearchLimits,
     settings: &LimitSettings,
     attribute: &str,
 ) -> String {
+    Limit::SortEntries.count();
     format!(
         "limit of {} entries sorted for {}: have {attribute} indexed for ordering, narrow the \
          filter, or use the simple paged results control (ldapsearch -E pr=500/noprompt)",

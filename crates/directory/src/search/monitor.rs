@@ -5,6 +5,7 @@
 
 use crate::directory_state::DirectoryState;
 use crate::monitor::{Costs, Counters, OPERATIONS};
+use policy::Limit;
 use replica::Status;
 use replica::failure::damaged_entries;
 use schema::Schema;
@@ -39,6 +40,7 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_statistics(&mut tree, &counters);
     tree.counter("cn=Request Memory,cn=Statistics", shared.memory.taken());
     tree.counter("cn=Throttled Binds,cn=Statistics", shared.guesses.refused());
+    put_limits(&mut tree);
     let status = shared.replica.status()?;
     put_database(&mut tree, shared, &status, now_us)?;
     put_compaction(&mut tree, shared);
@@ -170,6 +172,14 @@ fn put_statistics(tree: &mut Tree<'_>, counters: &Counters) {
         ("cn=Refused Requests", &counters.refused),
     ] {
         tree.counter(&format!("{rdn},cn=Statistics"), count.value());
+    }
+}
+
+/// Adds a counter for each limit: how often it was reached.
+fn put_limits(tree: &mut Tree<'_>) {
+    tree.container("cn=Limits");
+    for limit in Limit::ALL {
+        tree.counter(&format!("cn={},cn=Limits", limit.name()), limit.reached());
     }
 }
 

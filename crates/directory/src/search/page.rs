@@ -1,7 +1,7 @@
 //! Simple paged results (RFC 2696): the start of a page, and the control at its end.
 
 use crate::search::call::Query;
-use policy::Subject;
+use policy::{Limit, Subject};
 use protocol::control::{PagedResults, SortRequest};
 use protocol::{OwnedControl, oid};
 use spool::cookie::{CookieKey, PagePosition};
@@ -31,12 +31,14 @@ pub(crate) fn begin(
     key.open(asked.cookie, fingerprint).map(Some)
 }
 
-/// Number of entries of a page, at most `size_max` if the server has such a limit (0 for none).
+/// Number of entries of a page, at most `size_max` if the server has such a limit (0 for none). A
+/// page that the limit makes smaller is counted.
 pub(crate) fn size(asked: &PagedResults<'_>, size_max: u32) -> u32 {
-    match size_max {
-        0 => asked.size,
-        size_max => asked.size.min(size_max),
+    if size_max == 0 || asked.size <= size_max {
+        return asked.size;
     }
+    Limit::PageEntries.count();
+    size_max
 }
 
 /// Fingerprint of everything that must be equal for all pages: base, scope, handling of aliases and

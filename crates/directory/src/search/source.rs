@@ -136,9 +136,12 @@ fn candidates_of(
             None => return Ok(None),
         },
     };
-    if let Candidates::Gathering(_) = candidates
-        && !context.gather(&mut candidates)?
-    {
+    let is_gathered = match candidates {
+        Candidates::Gathering(_) => context.gather(&mut candidates)?,
+        _ => true,
+    };
+    search.source.count(call.session, &candidates)?;
+    if !is_gathered {
         search.source.candidates = Some(candidates);
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Executes one message: at once, after earlier writes, or not at all.
 
 use directory::{Flow, Worker};
-use protocol::{Message, Request, ResultKind, write_result};
+use protocol::{LdapResult, Message, Request, ResultKind, write_result};
 
 use super::look_ahead::{cancel_target, insists};
 use super::stall::Stall;
@@ -33,18 +33,22 @@ impl Connection {
         self.stall = Stall::None;
         let waits = !self.unfinished.is_empty() && !self.session.may_overlap(&message.request);
         let is_abandon = matches!(message.request, Request::Abandon(_));
-        let stalls = self.unfinished.is_alone() && !is_abandon;
-        if stalls || waits && !self.held_reads.accept(&message, bytes) {
+        let whole = Whole { message, bytes };
+        // Operations that end give memory back.
+        let stalls = self.unfinished.is_alone() && !is_abandon
+            || !self.unfinished.is_empty() && self.lack_of_room(&whole).is_some();
+        let message = &whole.message;
+        if stalls || waits && !self.held_reads.accept(message, bytes) {
             self.stall = Stall::Waits;
             return false;
         }
         self.heard = self.heard.wrapping_add(1).max(1);
-        self.bundle.consider(&message);
+        self.bundle.consider(message);
         if waits {
             self.held_reads.hold(message.id, bytes, &self.unfinished);
             return true;
         }
-        let done = self.perform(worker, rules, &Whole { message, bytes }, out);
+        let done = self.perform(worker, rules, &whole, out);
         if !done {
             self.stall = Stall::Postponed;
         }
@@ -93,7 +97,8 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> bool {
         let message = &whole.message;
-        if let Some(refusal) = self.refusal(rules, message) {
+        let refusal = self.refusal(rules, message);
+        if let Some(refusal) = refusal.or_else(|| self.lack_of_room(whole)) {
             match ResultKind::of(message.request.tag()) {
                 Some(kind) => {
                     write_result(out, message.id, kind, &refusal, &[]);
@@ -118,10 +123,26 @@ impl Connection {
         }
         let waits = matches!(flow, Flow::Waiting);
         self.follow(message.id, flow);
+        if waits {
+            self.unfinished.keep(whole.bytes.len());
+        }
         if waits && matches!(message.request, Request::Bind(_)) {
             self.unfinished.set_alone();
         }
         true
+    }
+
+    /// The refusal of an update for which there is no memory while it waits to be executed; `None`
+    /// for others.
+    fn lack_of_room(&mut self, whole: &Whole<'_>) -> Option<LdapResult> {
+        use Request::{Add, Delete, Extended, Modify, ModifyDn};
+        match whole.message.request {
+            Add(_) | Modify(_) | ModifyDn(_) | Delete(_) | Extended(_) => {
+                let bytes = self.kept_bytes() + whole.bytes.len();
+                self.session.require_room(bytes).err()
+            }
+            _ => None,
+        }
     }
 
     /// Drops the held read that an Abandon names. False if the request is something else.

@@ -1,6 +1,7 @@
 //! Requests that a connection refuses itself, before the directory sees them.
 
 use directory::Worker;
+use policy::Limit;
 use protocol::{
     Authentication, DecodeError, LdapResult, Message, Request, ResultCode, ResultKind,
     decode_header, oid, write_result,
@@ -21,6 +22,7 @@ impl Connection {
         {
             let limit = self.session.pending_operations_max();
             if limit > 0 && self.unfinished.len() >= limit as usize {
+                Limit::PendingOperations.count();
                 let diagnostic = format!(
                     "limit of {limit} operations waiting on one connection: read responses first"
                 );

@@ -17,6 +17,7 @@ mod following;
 mod held_reads;
 mod look_ahead;
 mod parts;
+mod room;
 
 struct World {
     connection: Connection,

@@ -16,6 +16,10 @@ struct Present {
     operations: VecDeque<Operation>,
     /// Number of operations begun since there was none.
     begun: u64,
+    /// Bytes of the requests that these operations keep in memory.
+    bytes: usize,
+    /// Whether there is no memory for more input before one of them has ended.
+    full: bool,
     /// Whether one of them decides who the client is, so that no other request may begin.
     alone: bool,
 }
@@ -25,6 +29,7 @@ struct Operation {
     /// Place among the operations begun since there was none, from 1 on.
     place: u64,
     id: MessageId,
+    bytes: usize,
 }
 
 impl Unfinished {
@@ -33,7 +38,8 @@ impl Unfinished {
         let present = self.present.get_or_insert_default();
         present.begun += 1;
         let place = present.begun;
-        present.operations.push_back(Operation { place, id });
+        let bytes = 0;
+        present.operations.push_back(Operation { place, id, bytes });
     }
 
     /// Records the completion of an operation.
@@ -43,12 +49,42 @@ impl Unfinished {
         };
         let operations = &mut present.operations;
         // Most completions come in the order of the requests.
-        if let Some(at) = operations.iter().position(|it| it.id == id) {
-            operations.remove(at);
+        let at = operations.iter().position(|it| it.id == id);
+        if let Some(ended) = at.and_then(|at| operations.remove(at)) {
+            present.bytes -= ended.bytes;
+            present.full = false;
         }
         if operations.is_empty() {
             self.present = None;
         }
+    }
+
+    /// Records that the operation begun last keeps its request, of so many bytes, in memory.
+    pub fn keep(&mut self, bytes: usize) {
+        if let Some(present) = &mut self.present
+            && let Some(last) = present.operations.back_mut()
+        {
+            present.bytes += bytes;
+            last.bytes = bytes;
+        }
+    }
+
+    /// Bytes of the requests that the operations keep in memory.
+    pub fn bytes(&self) -> usize {
+        self.present.as_ref().map_or(0, |it| it.bytes)
+    }
+
+    /// Sets whether there is no memory for more input before an operation has ended.
+    pub fn set_full(&mut self, full: bool) {
+        if let Some(present) = &mut self.present {
+            present.full = full;
+        }
+    }
+
+    /// Whether there is no memory for more input before an operation has ended; `false` if all have
+    /// ended.
+    pub fn is_full(&self) -> bool {
+        self.present.as_ref().is_some_and(|it| it.full)
     }
 
     /// Records that no other request may begin before the operations have ended (RFC 4511 §4.2.1).

@@ -191,8 +191,10 @@ section! {
         /// 0: no limit.
         wrong_passwords_max: u32 = 10, "passwords", Restart;
 
-        /// Memory kept for all clients together: parts of messages, responses they do not read,
-        /// sort keys, views, entries found along links. 0: no limit.
+        /// Memory kept for all clients together: parts of messages, writes that wait, updates of
+        /// transactions, responses they do not read, candidates of searches, entries that a client
+        /// follows, sort keys, views, entries found along links. Requests beyond it are answered
+        /// busy. 0: no limit.
         memory_mib_max: u32 = 1_024, "MiB", Restart;
 
         /// Memory kept for one connection. 0: no limit.
@@ -202,11 +204,20 @@ section! {
         idle_timeout_s: u32 = 0, "seconds", AtOnce;
 
         /// Close connections whose first message, TLS handshake or rest of a message does not
-        /// come in time; after a bind, the next part of it. 0: never.
+        /// come in time; after a bind, a message has as long again while it comes fast enough.
+        /// 0: never.
         message_timeout_s: u32 = 60, "seconds", AtOnce;
 
         /// Close connections that leave responses unread for so long. 0: never.
         write_timeout_s: u32 = 60, "seconds", AtOnce;
+
+        /// Close connections on which the rest of a message comes slower, on average over each
+        /// message_timeout_s. 0: however slowly.
+        receive_bytes_per_s_min: u32 = 500, "bytes per second", AtOnce;
+
+        /// Close connections that have responses waiting and take them slower, on average over
+        /// each write_timeout_s. 0: however slowly.
+        send_bytes_per_s_min: u32 = 500, "bytes per second", AtOnce;
 
         /// How long a stopping server waits for what was begun.
         stop_timeout_s: u32 = 10, "seconds", AtOnce;

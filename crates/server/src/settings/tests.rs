@@ -1,6 +1,7 @@
 //! Settings as people write them, and the errors they read.
 
 use super::*;
+use policy::Limit;
 
 fn parse(text: &str) -> Result<Config, SettingsError> {
     Config::parse(Path::new("/node"), text, &Overrides::default())
@@ -177,6 +178,37 @@ fn limits_may_be_for_some() {
         "/node/pando.toml:3: subject_limits.size_entries_max: expected a whole number from 0, got \
          string \"many\"",
     );
+}
+
+/// Settings that end like limits and are none: nobody is refused or cut when they are reached.
+const NO_LIMITS: [&str; 5] = [
+    // The process ends then, and its counters with it.
+    "connections.stop_timeout_s",
+    // Memory is given to others.
+    "passwords.remembered_max",
+    // How long the node waits for etcd, not for clients; cn=Cluster tells of it.
+    "cluster.write_timeout_s",
+    "cluster.undecided_timeout_s",
+    // A shorter wish is made longer.
+    "dynamic_entries.ttl_min_s",
+];
+
+#[test]
+fn each_limit_has_a_counter() {
+    let settings = TABLE.iter().filter(|it| it.repeats.is_none());
+    let names = settings.flat_map(|section| {
+        let own = section.settings.iter();
+        own.map(|it| format!("{}.{}", section.name, it.name))
+    });
+    let is_limit = |it: &String| {
+        let ends = ["_max", "_min", "_timeout_s", "_max_s", "_min_s"];
+        ends.iter().any(|end| it.ends_with(end)) && !NO_LIMITS.contains(&it.as_str())
+    };
+    let limits: Vec<String> = names.filter(is_limit).collect();
+    let counted = Limit::ALL.iter().map(|it| it.name());
+    // Limits without a setting have names with spaces.
+    let counted: Vec<&str> = counted.filter(|it| !it.contains(' ')).collect();
+    assert_eq!(limits, counted);
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl Snapshot<'_> {
             after,
             last: Vec::new(),
             ids: RoaringTreemap::new(),
+            collected_bytes: 0,
         })))
     }
 
@@ -119,6 +120,7 @@ impl Gathering {
             if rows == 0 {
                 return Ok(None);
             }
+            self.collected_bytes += ids.serialized_size() as u64;
             *part = Step::Gathered(std::mem::take(ids));
         }
         fetch(snapshot, &self.step, after).map(Some)

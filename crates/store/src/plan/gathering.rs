@@ -18,9 +18,16 @@ pub struct Gathering {
     pub(super) last: Vec<u8>,
     /// The ids of the slow part so far.
     pub(super) ids: RoaringTreemap,
+    /// Bytes of the ids of the slow parts that are collected.
+    pub(super) collected_bytes: u64,
 }
 
 impl Gathering {
+    /// Returns the number of bytes of memory that the ids collected so far take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.collected_bytes + self.ids.serialized_size() as u64
+    }
+
     /// Returns whether the indexes still to be read exist.
     pub(crate) fn is_indexed(&self, indexes: &IndexSet) -> bool {
         self.step.is_indexed(indexes)

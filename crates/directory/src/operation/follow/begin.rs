@@ -60,6 +60,7 @@ pub(crate) fn begin(
         rid: 0,
         at: Moment::default(),
         members: RoaringTreemap::new(),
+        memory: call.session.buffers.beside(),
         learned: Moment::default(),
         walk: None,
         lost: None,

@@ -12,6 +12,7 @@ use protocol::{LdapResult, MessageId, ResultCode, ResultKind, response};
 use roaring::RoaringTreemap;
 use schema::Name;
 use spool::Spools;
+use spool::memory::Hold;
 use state::history::{Change, Detail, Moment};
 use state::projection::Projection;
 use state::stop::Stop;
@@ -38,6 +39,8 @@ pub struct Follower {
     pub(super) at: Moment,
     /// Ids of the content's entries in the client's copy.
     pub(super) members: RoaringTreemap,
+    /// Memory of these ids, and of the candidates of a scan.
+    pub(super) memory: Hold,
     /// Moment at which `members` was completed; for earlier changes membership is unknown.
     pub(super) learned: Moment,
     /// Walk over the entries below one that moved, still to be sent.

@@ -4,6 +4,7 @@
 use crate::context::{Context, VisibleEntry};
 use crate::operation::follow::follower::*;
 use crate::search::slice::Slice;
+use policy::Limit;
 use protocol::ResultCode;
 use protocol::control::SyncState;
 use roaring::RoaringTreemap;
@@ -77,6 +78,7 @@ impl Follower {
             && self.examined > self.candidates_max
         {
             let limit = self.candidates_max;
+            Limit::Candidates.count();
             return Stop::refuse(
                 ResultCode::ADMIN_LIMIT_EXCEEDED,
                 format!(
@@ -307,6 +309,7 @@ impl Follower {
     fn check_size(&self) -> Result<(), Stop> {
         let limit = self.size_max;
         if limit != 0 && self.sent >= limit {
+            Limit::SizeEntries.count();
             return Stop::refuse(
                 ResultCode::SIZE_LIMIT_EXCEEDED,
                 format!(

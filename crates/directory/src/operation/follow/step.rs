@@ -9,9 +9,11 @@ use crate::search::call::SearchCall;
 use crate::search::large::Gone;
 use crate::search::slice::Slice;
 use crate::session::Session;
+use policy::Limit;
 use protocol::ResultCode;
 use state::progress::Progress;
 use state::stop::Stop;
+use store::Candidates;
 
 /// Runs the next slice of a search that follows the directory.
 pub(crate) fn follow(
@@ -34,8 +36,32 @@ pub(crate) fn follow(
 }
 
 impl Follower {
-    /// Runs one slice.
+    /// Runs one slice, and counts the memory that is kept until the next.
     fn step(
+        &mut self,
+        context: &Context<'_>,
+        call: &SearchCall<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Followed, Stop> {
+        let followed = self.run(context, call, out)?;
+        if followed != Followed::Ended {
+            self.count_memory()?;
+        }
+        Ok(followed)
+    }
+
+    fn count_memory(&mut self) -> Result<(), Stop> {
+        let candidates = match &self.stage {
+            Stage::Scan(scan) => scan.candidates.as_ref(),
+            Stage::Delta { .. } | Stage::Persist => None,
+        };
+        let candidates = candidates.map_or(0, Candidates::bytes);
+        let members = self.members.serialized_size() as u64;
+        self.memory.set(members + candidates)
+    }
+
+    /// Runs one slice.
+    fn run(
         &mut self,
         context: &Context<'_>,
         call: &SearchCall<'_>,
@@ -102,6 +128,7 @@ impl Follower {
         let began = *self.began_us.get_or_insert(now);
         let limit = self.time_ms_max;
         if limit != 0 && now.saturating_sub(began) > limit * 1_000 {
+            Limit::SearchTime.count();
             return Stop::refuse(
                 ResultCode::TIME_LIMIT_EXCEEDED,
                 format!("the time limit of {limit} ms is used up before the refresh has ended"),

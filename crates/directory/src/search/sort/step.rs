@@ -63,7 +63,7 @@ pub(crate) fn step(
             PhaseStep::Paused(phase) => {
                 sorted.then.slice_ends(call.lent.clock);
                 sorted.phases.push_front(phase);
-                sorted.count_memory()?;
+                sorted.count_memory(0)?;
                 return park(call, search, sink, out).map(Some);
             }
             PhaseStep::Ended(end) => {
@@ -139,10 +139,12 @@ fn finish_early(
 }
 
 impl Sorted {
-    /// Updates the memory counted for keys.
-    fn count_memory(&mut self) -> Result<(), Stop> {
+    /// Updates the memory counted for keys, and for the candidates of a walk, which take so many
+    /// bytes.
+    pub(super) fn count_memory(&mut self, candidates: u64) -> Result<(), Stop> {
         let sorter = self.sorter.as_ref().map_or(0, Sorter::bytes);
-        self.memory.grow((self.keys.bytes() + sorter) as u64)
+        let keys = (self.keys.bytes() + sorter) as u64;
+        self.memory.grow(keys + candidates)
     }
 
     /// The phase that delivers the collected keys.

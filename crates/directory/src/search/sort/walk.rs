@@ -13,7 +13,7 @@ use schema::AttributeNumber;
 use state::done;
 use state::progress::Progress;
 use state::stop::Stop;
-use store::{EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
+use store::{Candidates, EntryId, IndexKind, OrderRow, OrderStart, is_linked_type, order_form};
 
 impl Walk {
     /// Records the last row looked at.
@@ -136,7 +136,10 @@ pub(crate) fn walk(
     slice: &mut Slice,
     out: &mut Vec<u8>,
 ) -> Result<PhaseStep, Stop> {
-    if !it.gather(context, sorted)? {
+    let is_gathered = it.gather(context, sorted)?;
+    let candidates = it.candidates.as_ref().map_or(0, Candidates::bytes);
+    sorted.count_memory(candidates)?;
+    if !is_gathered {
         return Ok(PhaseStep::Paused(Phase::Walk(it)));
     }
     let start = match (&it.id, &it.start) {

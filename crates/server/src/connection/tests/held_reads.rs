@@ -20,7 +20,7 @@ fn a_read_waits_for_the_writes_before_it_and_not_for_those_behind() {
     assert_eq!(world.complete(3), ["modify 3 success"]);
     assert_eq!(world.proceed(), ["compare 4 compareTrue"]);
     assert_eq!(world.complete(5), ["modify 5 success"]);
-    assert!(world.connection.is_quiet() && world.connection.input_bytes() == 0);
+    assert!(world.connection.is_quiet() && world.connection.kept_bytes() == 0);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_reads_held_are_limited() {
     assert!(world.connection.held_reads.bytes() <= 256 << 10);
     assert_eq!(world.complete(1), ["modify 1 success"]);
     assert_eq!(world.settle().len(), reads.len());
-    assert!(world.connection.is_quiet() && world.connection.input_bytes() == 0);
+    assert!(world.connection.is_quiet() && world.connection.kept_bytes() == 0);
 }
 
 #[test]
