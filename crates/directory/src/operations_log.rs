@@ -17,10 +17,10 @@ use protocol::{Message, MessageId, Request, ResultCode};
 use request::LoggedRequest;
 use response::Said;
 use state::catalog::Catalog;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::Level;
 
 /// Target of the events, by which logging settings select them.
@@ -31,7 +31,7 @@ static FAILED_BINDS: Pace = Pace::new(10);
 
 /// Whether operations are logged. Costs one comparison if only warnings are logged.
 #[inline(always)]
-pub(crate) fn is_on() -> bool {
+pub fn is_on() -> bool {
     tracing::enabled!(target: TARGET, Level::INFO)
 }
 
@@ -49,12 +49,22 @@ pub(crate) struct OperationsLog {
     begun: HashMap<(u64, MessageId), Line>,
     /// The plan of the search being executed; empty if none was made.
     plan: RefCell<String>,
+    /// Number of entries that the search being executed has examined so far; `None` for another
+    /// operation.
+    examined: Cell<Option<u64>>,
+    /// When the thread began to work on the current operation; `None` if that is not recorded.
+    working_since: Option<Instant>,
 }
 
 /// The line of one operation.
 #[derive(Debug)]
 struct Line {
-    began: Instant,
+    /// When the request was read.
+    received: Instant,
+    /// Time between the reading of the request and the beginning of its execution.
+    queued: Duration,
+    /// Time that the serving thread has worked on the operation.
+    worked: Duration,
     /// The session's identity when the operation began.
     identity: String,
     address: Option<IpAddr>,
@@ -67,6 +77,8 @@ struct Line {
     references: u64,
     /// The index that the search used; `None` for none.
     index: Option<String>,
+    /// Number of entries that the search has examined; `None` if it needed no plan.
+    examined: Option<u64>,
     /// Number of octets still to come of a response that is sent in parts.
     rest: usize,
 }
@@ -81,8 +93,12 @@ impl OperationsLog {
     /// Begins the line of an operation.
     pub fn begin(&mut self, catalog: &Catalog, session: &Session, message: &Message<'_>) {
         let in_full = tracing::enabled!(target: TARGET, Level::TRACE);
+        let now = Instant::now();
+        let received = session.received.unwrap_or(now);
         let line = Line {
-            began: Instant::now(),
+            received,
+            queued: now.saturating_duration_since(received),
+            worked: Duration::ZERO,
             identity: session.bound_name().to_owned(),
             address: session.peer.address,
             operation: message.request.name(),
@@ -92,10 +108,29 @@ impl OperationsLog {
             entries: 0,
             references: 0,
             index: None,
+            examined: None,
             rest: 0,
         };
         self.plan.get_mut().clear();
+        self.examined.set(None);
+        self.working_since = Some(now);
         self.begun.insert((session.id, message.id), line);
+    }
+
+    /// Records that the thread goes on with an operation that was begun before.
+    #[inline(always)]
+    pub fn goes_on(&mut self) {
+        if !self.begun.is_empty() {
+            self.working_since = Some(Instant::now());
+        }
+    }
+
+    /// Records the number of entries that the current search has examined since its beginning.
+    #[inline(always)]
+    pub fn examined(&self, entries: u64) {
+        if !self.begun.is_empty() {
+            self.examined.set(Some(entries));
+        }
     }
 
     /// Records the plan of the current search; `plan` is called only if the search is logged.
@@ -119,12 +154,16 @@ impl OperationsLog {
     /// operation.
     pub fn heard(&mut self, session: u64, id: MessageId, mut out: &[u8], is_over: bool) {
         let plan = std::mem::take(self.plan.get_mut());
+        let examined = self.examined.take();
+        let worked = self.working_since.take().map(|it| it.elapsed());
         let Some(line) = self.begun.get_mut(&(session, id)) else {
             return;
         };
         if !plan.is_empty() {
             line.index = Some(plan);
         }
+        line.examined = examined.or(line.examined);
+        line.worked += worked.unwrap_or_default();
         let rest = line.rest.min(out.len());
         line.rest -= rest;
         out = &out[rest..];
@@ -228,7 +267,10 @@ impl Line {
             denied = self.denied,
             entries = (asked.scope.is_some()).then_some(self.entries),
             references = (self.references > 0).then_some(self.references),
-            time_us = self.began.elapsed().as_micros() as u64,
+            examined = self.examined,
+            queue_us = self.queued.as_micros() as u64,
+            execution_us = self.worked.as_micros() as u64,
+            time_us = self.received.elapsed().as_micros() as u64,
             index = self.index,
             "answered"
         );

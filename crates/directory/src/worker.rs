@@ -315,6 +315,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let (id, before) = (cursor.id, out.len());
+        self.operations.goes_on();
         let flow = self.resume_quietly(session, cursor, out);
         self.note(session, id, &out[before..], &flow);
         flow

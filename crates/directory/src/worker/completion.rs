@@ -38,6 +38,7 @@ impl Worker {
     ) -> Flow {
         // The client must read its own write, so the next read uses a new snapshot.
         self.reader.reset();
+        self.operations.goes_on();
         let operation = Operation::completed_by(&completion);
         let (id, before) = (completion.id, out.len());
         let flow = match self.finish(session, completion, out) {
