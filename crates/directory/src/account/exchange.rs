@@ -10,4 +10,6 @@ pub(crate) struct Exchange {
     pub whose: Option<(EntryId, Box<Subject>)>,
     pub scram: sasl::scram::Exchange,
     pub trial: Trial,
+    /// The identity as the client has spelled it.
+    pub user: String,
 }

@@ -360,6 +360,9 @@ impl Worker {
             out.truncate(before);
             let result = failure::result_of(stop);
             response::write_result(out, id, kind, &result, &[]);
+            if let Ok(message) = Message::decode(&again.message, &limits) {
+                self.note_denial(session, &message, &out[before..]);
+            }
             Flow::Done
         });
         if !session.hashing {

@@ -70,8 +70,10 @@ fn begin(
     if getrandom::fill(&mut random).is_err() {
         return Stop::refuse(ResultCode::UNAVAILABLE, "no random bytes for a nonce");
     }
+    let user = first.user.to_string();
     let (answer, scram) = first.challenge(keys, &random);
     let exchange = Exchange {
+        user,
         whose,
         scram,
         trial,
