@@ -37,6 +37,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-protocol",
             "pando-schema",
             "pando-policy",
+            // docs/adr/0098: who a bind names.
+            "pando-sasl",
             "pando-store",
             "pando-state",
         ],

@@ -62,6 +62,8 @@ impl Worker {
         reader: Reader,
         mailbox: Arc<dyn Mailbox>,
     ) -> Worker {
+        let recording = shared.recording.as_ref();
+        let attempts = recording.map(|it| (Arc::clone(&it.attempts), Arc::clone(&shared.clock)));
         Worker {
             counters: shared.monitor.worker(),
             reader,
@@ -71,7 +73,7 @@ impl Worker {
             judged: JudgedSubjects::default(),
             tls: false,
             purses: RandomState::new(),
-            operations: OperationsLog::default(),
+            operations: OperationsLog::new(attempts),
             waiting: RefCell::default(),
             seats: Rc::default(),
             looked: shared.feed.accounts.version(),
@@ -108,10 +110,12 @@ impl Worker {
             }
         }
         let (before, is_logged) = (out.len(), operations_log::is_on());
-        if is_logged {
-            self.begin_note(session, message);
-        }
         let is_bind = matches!(message.request, Request::Bind(_));
+        let exchange = session.exchange.as_ref().filter(|_| is_bind);
+        let mut exchanged = exchange.and_then(|it| it.user().map(str::to_owned));
+        if is_logged {
+            self.begin_note(session, message, exchanged.take());
+        }
         if !is_bind && self.outlives_account(session) {
             let flow = self.end(out);
             if is_logged {
@@ -125,12 +129,15 @@ impl Worker {
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             refuse(session, message, stop, out);
+            self.note_denial(session, message, &out[before..]);
             Flow::Done
         });
         self.ended(operation, &flow);
         match is_logged {
             true => self.note(session, message.id, &out[before..], &flow),
-            false if is_bind => self.note_bind(session, message, &out[before..], &flow),
+            false if is_bind => {
+                self.note_bind(session, message, exchanged, &out[before..], &flow);
+            }
             false => {}
         }
         flow
@@ -299,7 +306,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) {
         self.counters.refused.add(1);
-        OperationsLog::refused(session, message, why.code);
+        self.operations.refused(session, message, why.code);
         match protocol::decode_controls_of(message) {
             Some(controls) => transaction::refused(session, &controls, why, out),
             // The request may have belonged to any transaction.
@@ -319,6 +326,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let (id, before) = (cursor.id, out.len());
+        self.operations.goes_on();
         let flow = self.resume_quietly(session, cursor, out);
         self.note(session, id, &out[before..], &flow);
         flow

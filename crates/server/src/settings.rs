@@ -261,6 +261,10 @@ impl Config {
                 mib => Keeping::Bytes(bytes(mib)),
             },
             audit: auditing(&self.settings.audit),
+            attempts_interval: match self.settings.audit.attempts_interval_s {
+                0 => None,
+                seconds => Some(Duration::from_secs(u64::from(seconds))),
+            },
             spool_bytes_max: bytes(database.spool_mib_max),
             scrub: (database.scrub_days > 0).then_some(scrub),
             memory_bytes_max: bytes(connections.memory_mib_max),

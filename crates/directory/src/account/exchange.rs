@@ -13,6 +13,16 @@ pub(crate) enum Exchange {
     Refused(String),
 }
 
+impl Exchange {
+    /// The identity as the client has spelled it; `None` if the exchange has ended for it.
+    pub fn user(&self) -> Option<&str> {
+        match self {
+            Exchange::Scram(exchange) => Some(&exchange.user),
+            Exchange::Refused(_) => None,
+        }
+    }
+}
+
 /// State of SCRAM between its two binds.
 #[derive(Debug)]
 pub(crate) struct ScramExchange {
@@ -20,4 +30,6 @@ pub(crate) struct ScramExchange {
     pub whose: Option<(EntryId, Box<Subject>)>,
     pub scram: sasl::scram::Exchange,
     pub trial: Trial,
+    /// The identity as the client has spelled it.
+    pub user: String,
 }

@@ -368,6 +368,10 @@ section! {
         /// Refuse writes while their lines cannot be written.
         required: bool = false, "`true` or `false`", Restart;
 
+        /// Seconds of failed binds and refused operations that lines in data/audit/attempts count,
+        /// by account or entry and by where they came from. 0: no such lines.
+        attempts_interval_s: u32 = 60, "seconds" in [0..=3_600], Restart;
+
         /// Mebibytes from which on a file of lines is closed and another one begun.
         file_mib: u32 = 64, "MiB" in [1..=1_024], Restart;
 

@@ -128,12 +128,7 @@ impl PlainView<'_> {
             let (allowed, place) = (FREE.contains(&it), None);
             return Ok(Some(Ruling { allowed, place }));
         }
-        let row = match self.snapshot.find(name)? {
-            Lookup::Found(id) => self.snapshot.entry(id)?.map(|row| (id, row)),
-            Lookup::Missing { .. } => None,
-        };
-        let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
-        let entry = OfEntry::named(self, name, place, None);
+        let entry = OfEntry::named(self, name, self.id_of_asked(name)?, None);
         let ruling = rules.decide(&entry, Question { object, value }, claim.right);
         Ok((!entry.is_cut()).then_some(ruling))
     }

@@ -72,8 +72,10 @@ fn begin(
     if getrandom::fill(&mut random).is_err() {
         return Stop::refuse(ResultCode::UNAVAILABLE, "no random bytes for a nonce");
     }
+    let user = first.user.to_string();
     let (answer, scram) = first.challenge(keys, &random);
     let exchange = Exchange::Scram(Box::new(ScramExchange {
+        user,
         whose,
         scram,
         trial,
