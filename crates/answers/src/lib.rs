@@ -14,4 +14,5 @@ pub mod former;
 pub mod identity;
 pub mod quality;
 pub mod request_words;
+pub mod sort_key;
 pub mod usability;

@@ -1,7 +1,8 @@
 //! Checks that the tables of a database agree.
 
+mod classes;
+
 use crate::recover::{self, Recovered};
-use state::class_check;
 use state::config;
 use state::history;
 use state::rules;
@@ -103,7 +104,7 @@ fn examine(store: &Store) -> Result<CheckReport, Failure> {
     let mut report = store::check(&snapshot, &catalog.indexes, &mut |_| ())?;
     // Each check runs after an error of the previous one too, so that its problems are reported.
     let history = history::check::check(&snapshot, &mut |problem| report.add(|| problem));
-    let classes = class_check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));
+    let classes = classes::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));
     let rules = rules::check::check(&snapshot, &catalog, &mut |problem| report.add(|| problem));
     for stopped in [history, classes, rules] {
         if let Err(failure) = stopped {

@@ -19,6 +19,7 @@ pub mod commit_log;
 mod commits;
 pub mod compact;
 pub mod create;
+mod equality;
 mod executor;
 mod expiry;
 pub mod failure;

@@ -117,7 +117,7 @@ impl Lanes {
     }
 
     /// Passes the bytes of each lane's number and end, in the order of lanes.
-    pub(crate) fn each(&self, mut take: impl FnMut(&[u8])) {
+    pub fn each(&self, mut take: impl FnMut(&[u8])) {
         for ((node, lane), end) in &self.ends {
             take(&encode_key(*node, *lane));
             take(&end.epoch.to_be_bytes());

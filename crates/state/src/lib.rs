@@ -15,12 +15,10 @@ pub mod bounds;
 pub mod candidate;
 pub mod catalog;
 pub mod claims;
-pub mod class_check;
 pub mod concerned;
 pub mod config;
 pub mod delegation;
 pub mod entry_end;
-pub mod equality;
 pub mod execute;
 #[doc(hidden)]
 pub mod fuzz;

@@ -10,7 +10,6 @@
 
 pub(crate) mod begin;
 pub(crate) mod deliver;
-pub(crate) mod key;
 pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod outcome;

@@ -5,7 +5,7 @@
 //! made. The context id that clients return names the list, so that later windows show the same
 //! list.
 
-use crate::search::sort::key::Order;
+use answers::sort_key::Order;
 use protocol::control::{ViewTarget, VirtualListViewRequest, VirtualListViewResponse};
 use protocol::{OwnedControl, ResultCode, oid};
 use schema::Schema;

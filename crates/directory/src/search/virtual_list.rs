@@ -6,10 +6,10 @@ use crate::control::{Controls, SearchControls};
 use crate::search::call::{Query, SearchCall};
 use crate::search::monitor::Node;
 use crate::search::page;
-use crate::search::sort::key::{Order, Scratch};
 use crate::search::sort::outcome;
 use crate::search::sort::outcome::{AskedOrder, Failure};
 use crate::search::view::{NoView, View};
+use answers::sort_key::{self, Order, Scratch};
 use protocol::OwnedControl;
 use protocol::control::PagedResults;
 use spool::cookie::PagePosition;
@@ -68,7 +68,7 @@ pub(crate) fn list<'n>(
     }
     // Without an entry there is no sort result (RFC 2891 §2, case 6).
     if sort.is_some() && !listed.nodes.is_empty() {
-        listed.controls.push(outcome::sorted_control());
+        listed.controls.push(sort_key::sorted_control());
     }
     Ok(Ok(listed))
 }

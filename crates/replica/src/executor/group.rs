@@ -3,13 +3,13 @@
 use super::follow::{Fate, Following, Settled};
 use crate::changes::Outcome;
 use crate::commit_log::{DIGEST_EVERY, LogEvent, LogRecord};
+use crate::equality;
 use crate::payload::{self, Head};
 use arc_swap::ArcSwap;
 use policy::rehash::Rehashed;
 use state::apply::{Applied, Occasion, apply};
 use state::catalog::{self, Catalog};
 use state::concerned::Concerned;
-use state::equality;
 use state::lanes::Verdict;
 use state::record::{self, DecodedWrites, Logged, LoggedContent, LoggedHead};
 use state::stop::Failure;

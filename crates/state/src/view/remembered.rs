@@ -34,7 +34,7 @@ const REGION_BYTES: usize = 2048;
 const NAME_BYTES: usize = 160;
 /// Bytes, roughly, of one step of a walk that is kept.
 const STEP_BYTES: usize = 32;
-/// Superiors whose subordinates were judged, and entries judged alone, kept for one version at most.
+/// Superiors whose subordinates were judged, and entries judged alone, that one version keeps.
 const SUPERIORS_MAX: usize = 4096;
 /// Entries whose sights are kept for one version.
 const RECENT: usize = 8;

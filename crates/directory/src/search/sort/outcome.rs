@@ -2,10 +2,10 @@
 //! (draft-ietf-ldapext-ldapv3-vlv-09 §6.2).
 
 use crate::control::SearchControls;
-use crate::search::sort::key::{Order, Unsorted};
 use crate::search::view::NoView;
-use protocol::control::{SortRequest, SortResponse};
-use protocol::{LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, oid, response};
+use answers::sort_key::{Order, Unsorted};
+use protocol::control::SortRequest;
+use protocol::{LdapResult, MessageId, OwnedControl, ResultCode, ResultKind, response};
 use schema::Schema;
 use state::stop::Stop;
 
@@ -97,21 +97,4 @@ impl Failure {
         let (result, controls) = (&self.result, &self.controls);
         response::write_result(out, id, ResultKind::SearchDone, result, controls);
     }
-}
-
-impl Unsorted {
-    /// The response control that reports the reason.
-    pub(crate) fn control(&self) -> OwnedControl {
-        sort_response(self.code, Some(&self.attribute))
-    }
-}
-
-/// The response control of a sorted result.
-pub(crate) fn sorted_control() -> OwnedControl {
-    sort_response(ResultCode::SUCCESS, None)
-}
-
-fn sort_response(code: ResultCode, attribute: Option<&str>) -> OwnedControl {
-    let value = SortResponse { code, attribute };
-    OwnedControl::with_value(oid::SORT_RESPONSE, false, |out| value.encode(out))
 }

@@ -7,14 +7,14 @@ use crate::search::end::{park, write_done};
 use crate::search::limits::End;
 use crate::search::sink::Sink;
 use crate::search::slice::Slice;
-use crate::search::sort::key::{Order, Unsorted};
 use crate::search::sort::outcome::Failure;
 use crate::search::sort::state::{Goal, Phase, PhaseStep, Sorted};
-use crate::search::sort::{outcome, walk};
+use crate::search::sort::walk;
 use crate::search::source::{Ran, run};
 use crate::search::state::Search;
 use crate::search::view::NoView;
 use crate::search::{limits, page};
+use answers::sort_key::{self, Order, Unsorted};
 use protocol::ResultCode;
 use spool::list::{Merge, Sorter};
 use state::progress::Progress;
@@ -212,7 +212,7 @@ impl Sorted {
 /// result (RFC 2891 §2, case 6).
 fn finish(search: &mut Search, goal: &Goal, cookie: Option<&[u8]>) {
     if search.sent > 0 {
-        search.add_control(outcome::sorted_control());
+        search.add_control(sort_key::sorted_control());
     }
     if let Goal::Page(_) = goal {
         search.add_control(page::response(cookie.unwrap_or_default()));

@@ -5,9 +5,9 @@
 //! cut into transactions, and whatever a node keeps for itself, such as the progress of its
 //! indexes.
 
-use crate::lanes::Lanes;
-use crate::meta::{META_CONFIGURATION, META_LANE, META_PLACE};
-use crate::stop::Failure;
+use state::lanes::Lanes;
+use state::meta::{META_CONFIGURATION, META_LANE, META_PLACE};
+use state::stop::Failure;
 use store::Snapshot;
 use xxhash_rust::xxh3::Xxh3;
 

@@ -1,10 +1,10 @@
 //! Checks that the `structuralObjectClass` of each entry follows from its object classes.
 
-use crate::catalog::Catalog;
-use crate::stop::{Failure, Stop};
-use crate::view::View;
 use policy::Subject;
 use schema::Schema;
+use state::catalog::Catalog;
+use state::stop::{Failure, Stop};
+use state::view::View;
 use std::collections::HashMap;
 use store::{EntryId, Snapshot};
 

@@ -5,13 +5,13 @@
 //! terminator. All octets of a reversed part are complemented, and those of the id if the first
 //! part is: an ordering index walked backwards then has the same order.
 
-use crate::context::VisibleEntry;
-use protocol::ResultCode;
-use protocol::control::SortRequest;
+use protocol::control::{SortRequest, SortResponse};
+use protocol::{OwnedControl, ResultCode, oid};
 use schema::matching::RuleKind;
 use schema::{AttributeNumber, MatchingRule, Schema, TypeId, ValueSource};
 use smallvec::SmallVec;
 use state::stop::Stop;
+use state::view::VisibleEntry;
 use store::EntryId;
 
 /// Maximum number of sort keys of a search; the paging cookie holds them all.
@@ -29,7 +29,7 @@ const ID_BYTES: usize = 8;
 
 /// The requested order, resolved under the schema.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub struct Order {
     keys: SmallVec<[Key; 2]>,
 }
 
@@ -43,15 +43,35 @@ struct Key {
 
 /// Reason why results cannot be sorted, as the response control reports it (RFC 2891 §1.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unsorted {
+pub struct Unsorted {
+    /// The result of the sort (RFC 2891 §1.2).
     pub code: ResultCode,
+    /// The attribute description that was asked for.
     pub attribute: String,
+    /// The reason, for the client.
     pub text: String,
+}
+
+impl Unsorted {
+    /// The response control that reports the reason.
+    pub fn control(&self) -> OwnedControl {
+        sort_response(self.code, Some(&self.attribute))
+    }
+}
+
+/// The response control of a sorted result.
+pub fn sorted_control() -> OwnedControl {
+    sort_response(ResultCode::SUCCESS, None)
+}
+
+fn sort_response(code: ResultCode, attribute: Option<&str>) -> OwnedControl {
+    let value = SortResponse { code, attribute };
+    OwnedControl::with_value(oid::SORT_RESPONSE, false, |out| value.encode(out))
 }
 
 /// Buffers for computing keys.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     least: Vec<u8>,
     value: Vec<u8>,
 }
