@@ -7,7 +7,10 @@ use std::process::{Command, Stdio};
 use kit::client::Modification;
 use kit::process::until;
 use kit::{Client, PASSWORD, Pando, SUFFIX, people};
-use protocol::{ResultCode, Scope};
+use protocol::{
+    Authentication, BindRequest, Filter, Request, ResultCode, Scope, SearchRequest, parse_filter,
+    write_request,
+};
 
 /// Serves a node with the sample people and this `log` setting.
 fn served(log: &str) -> Pando {
@@ -37,6 +40,14 @@ fn line(pando: &mut Pando, parts: &[&str]) -> String {
     })
 }
 
+/// The value of a numeric field in a line.
+fn number(line: &str, field: &str) -> u64 {
+    let value = line.split_once(&format!(" {field}="));
+    let value = value.and_then(|(_, rest)| rest.split(' ').next());
+    let number = value.and_then(|it| it.parse().ok());
+    number.unwrap_or_else(|| panic!("no number {field} in {line}"))
+}
+
 fn ada() -> String {
     format!("uid=ada,ou=People,{SUFFIX}")
 }
@@ -59,12 +70,15 @@ fn each_operation_is_a_line_when_asked_for() {
         "filter=\"(&(uid=ada)(objectClass=person))\"",
         "result=success (0)",
         "entries=1",
-        "time_us=",
+        "examined=1",
         "index=\"",
         "equality index of uid",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+    let (queue, execution) = (number(&said, "queue_us"), number(&said, "execution_us"));
+    assert!(execution > 0, "{said}");
+    assert!(queue + execution <= number(&said, "time_us"), "{said}");
     let mut admin = pando.admin();
     admin.delete(&format!("uid=nobody,{SUFFIX}"));
     line(
@@ -137,6 +151,41 @@ fn refusals_name_the_access_rule_and_its_clause() {
         &["operation=\"modify\"", "uid=nobody", "Rights"],
     );
     assert!(said.contains("denied="), "{said}");
+}
+
+#[test]
+fn times_of_waiting_and_examined_entries_are_told_apart() {
+    let mut pando = served("operations = true");
+    let mut client = pando.client();
+    // The bind waits for the check of the password, and the search behind it waits for the bind.
+    let bind = Request::Bind(BindRequest {
+        version: 3,
+        name: &ada(),
+        authentication: Authentication::Simple(b"ada"),
+    });
+    let filter = parse_filter("(!(uid=ada))").expect("a filter");
+    let filter = Filter::decode(&mut protocol::ber::Reader::new(&filter), 10).expect("a filter");
+    let search = Request::Search(SearchRequest::new(SUFFIX, Scope::WholeSubtree, filter));
+    let mut bytes = Vec::new();
+    for (id, request) in [(1, &bind), (2, &search)] {
+        write_request(&mut bytes, id, request, &[]);
+    }
+    client.send_raw(&bytes).expect("the server takes it");
+    for id in [1, 2] {
+        let found = client.try_finish(id).expect("the server answers");
+        found.outcome.expect_success();
+    }
+    let said = line(&mut pando, &["operation=\"bind\"", &ada()]);
+    let waited = number(&said, "time_us") - number(&said, "execution_us");
+    let searched = line(&mut pando, &["(!(uid=ada))"]);
+    assert!(
+        number(&searched, "queue_us") > waited / 2,
+        "{said} {searched}"
+    );
+    assert!(
+        number(&searched, "examined") > number(&searched, "entries"),
+        "{searched}"
+    );
 }
 
 #[test]

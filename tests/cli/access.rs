@@ -586,3 +586,34 @@ fn rules_of_other_servers_are_imported() {
     one_line(import(&["--aci", "rules"]), 1, &["rules"]);
     import(&[]).expect(2);
 }
+
+#[test]
+fn costs_of_rules_are_shown() {
+    let shell = Shell::with_node();
+    shell.folder.write("rules", RULES);
+    let cost = |args: &[&str]| shell.pando(&[&["access", "cost"], args].concat());
+    let told = cost(&["rules"]).expect(0).out;
+    for line in [
+        "rule staff: at most 8 steps\n",
+        "  let self read, write mail: for each entry (the entry's name)\n",
+        "  let users read: once for a subject (who asks)\n",
+        "3 rules: at most 16 steps for a right to one entry\n",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let built_in = cost(&["node"]).expect(0);
+    assert!(built_in.err.contains("the built-in ones decide"));
+    shell.pando(&["access", "apply", "node", "rules"]).expect(0);
+    assert_eq!(cost(&["node"]).expect(0).out, told);
+    let manager = "rule a\non everything\nlet manager read\n";
+    shell.folder.write("manager", manager);
+    cost(&["manager"])
+        .expect(0)
+        .says("no search has one answer");
+    let told: serde_json::Value =
+        serde_json::from_str(&cost(&["manager", "--json"]).expect(0).out).unwrap();
+    assert_eq!(told["rules"][0]["divides_every_search"], true);
+    assert_eq!(told["steps"], 4);
+    one_line(cost(&["missing"]), 1, &["missing"]);
+    one_line(cost(&[]), 2, &["folder"]);
+}

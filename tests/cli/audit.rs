@@ -278,3 +278,128 @@ fn writes_are_refused_where_the_audit_is_required_and_cannot_be_written() {
     assert!(pando.stop().success());
     one_line(pando.serve_in_vain(), 2, &["audit.required"]);
 }
+
+/// A served node that writes lines about attempts every second, with ada, who has a password.
+fn attempted() -> Pando {
+    let mut pando = Pando::init();
+    let lines = [
+        ("#enabled = false", "enabled = true"),
+        ("#attempts_interval_s = 60", "attempts_interval_s = 1"),
+    ];
+    set(&pando, &lines);
+    pando.serve();
+    let mut admin = pando.admin();
+    admin.add(&people::unit("People")).expect_success();
+    let mut ada = people::person("ada");
+    ada.push("userPassword", b"swordfish-1".to_vec());
+    admin.add(&ada).expect_success();
+    pando
+}
+
+/// Lines about attempts with a value under a key, once they have counted this many.
+fn attempts(pando: &Pando, key: &str, value: &str, count: u64) -> Vec<Value> {
+    until(&format!("{count} attempts with {key} {value}"), || {
+        let mut found = lines(pando, &["--attempts"]);
+        found.retain(|it| it[key] == value);
+        let counts = found
+            .iter()
+            .map(|it| it["count"].as_u64().expect("a count"));
+        (counts.sum::<u64>() == count).then_some(found)
+    })
+}
+
+#[test]
+fn failed_binds_are_counted_by_account_and_names_of_nobody_are_hidden() {
+    let pando = attempted();
+    let name = people::person("ada").name;
+    let mistyped = "correct horse battery staple";
+    for _ in 0..3 {
+        pando.client().bind(&name, "swordfish-2");
+        pando.client().bind(&name.to_uppercase(), "swordfish-3");
+        pando
+            .client()
+            .bind(&format!("uid={mistyped},{SUFFIX}"), "x");
+    }
+    pando.client().bind(mistyped, "swordfish-1");
+    pando.client().bind(&name, "swordfish-1").expect_success();
+    let found = attempts(&pando, "entry", &name, 6);
+    assert_eq!(found[0]["operation"], "failed-bind", "{found:?}");
+    assert_eq!(found[0]["uuid"].as_str().map(str::len), Some(36));
+    assert_eq!(found[0]["mechanism"], "simple");
+    assert_eq!(found[0]["from"], "127.0.0.1");
+    assert_eq!(found[0]["result"], "invalidCredentials");
+    assert!(found[0]["first"].as_str() <= found[0]["last"].as_str());
+    attempts(&pando, "result", "invalidDNSyntax", 1);
+    let all = attempts(&pando, "result", "invalidCredentials", 9);
+    let hashes = all.iter().filter_map(|it| it["name_hash"].as_str());
+    let hashes: std::collections::BTreeSet<&str> = hashes.collect();
+    assert_eq!(hashes.len(), 1, "{all:?}");
+    let folder = pando.node().join("data/audit/attempts");
+    for file in fs::read_dir(&folder).expect("the folder") {
+        let text = fs::read_to_string(file.expect("a file").path()).expect("text");
+        let secret = ["swordfish", mistyped].map(|it| text.contains(it));
+        assert_eq!(secret, [false, false], "{text}");
+    }
+    verify(&pando)
+        .expect(0)
+        .says("lines about failed binds and denials, from 1 to");
+}
+
+#[test]
+fn denials_name_subject_rule_and_entry_and_forgery_is_found() {
+    let mut pando = attempted();
+    let name = people::person("ada").name;
+    let mut ada = pando.client();
+    ada.bind(&name, "swordfish-1").expect_success();
+    for _ in 0..2 {
+        let refused = ada.modify(&name, &[Modification::replace("title", &["x"])]);
+        refused.expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    }
+    let refused = ada.delete(&format!("uid=nobody,{SUFFIX}"));
+    refused.expect(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(
+        ada.search(SUFFIX, Scope::WholeSubtree, "(uid=ada)", &[])
+            .entries
+            .len(),
+        1
+    );
+    // The last interval is written when the server stops.
+    assert!(pando.stop().success());
+    let all = lines(&pando, &["--attempts"]);
+    let of = |request: &str| {
+        let found = all.iter().find(|it| it["request"] == request);
+        found.unwrap_or_else(|| panic!("{request} in {all:?}"))
+    };
+    let modify = of("modify");
+    assert_eq!(modify["operation"], "denied");
+    assert_eq!(modify["entry"], name.as_str());
+    assert_eq!(modify["by"]["dn"], name.as_str());
+    assert_eq!(modify["uuid"], modify["by"]["uuid"]);
+    assert_eq!(modify["result"], "insufficientAccessRights");
+    assert!(modify["rule"].as_str().is_some_and(|it| !it.is_empty()));
+    let count: u64 = all.iter().filter_map(|it| it["count"].as_u64()).sum();
+    assert_eq!(count, 3, "{all:?}");
+    assert_eq!(of("delete").get("uuid"), None);
+    assert_eq!(
+        lines(&pando, &["--attempts", "--who", &name]).len(),
+        all.len()
+    );
+
+    let folder = pando.node().join("data/audit/attempts");
+    let file = folder.join(format!("{:020}.jsonl", 1));
+    let text = fs::read_to_string(&file).expect("text");
+    fs::write(&file, text.replacen("\"count\":", "\"count\":1", 1)).expect("written");
+    let verified = verify(&pando);
+    verified
+        .expect(1)
+        .says("line 1 is not the one that was written");
+    fs::write(&file, text).expect("written");
+    verify(&pando).expect(0).says("no problem found");
+    // The chain goes on after a pause.
+    pando.serve();
+    pando.client().bind(&name, "swordfish-2");
+    attempts(&pando, "operation", "failed-bind", 1);
+    verify(&pando)
+        .expect(0)
+        .says("about failed binds and denials");
+}

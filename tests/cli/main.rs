@@ -13,6 +13,7 @@ mod nodes;
 mod options;
 mod schemas;
 mod secrets;
+mod shadow;
 mod slapd_rules;
 mod streams;
 mod watch;

@@ -2,6 +2,7 @@
 //!
 //! The exit status of a tool is the LDAP result code, so each test reads like RFC 4511 appendix A.
 
+mod bearer;
 mod bulk_update;
 mod certificates;
 mod controls;

@@ -61,6 +61,10 @@ fn raise(nodes: &mut [Pando], grove: &Grove) {
         let early = nodes[0].admin().modify(SETTINGS, &change);
         assert_eq!(early.code, ResultCode::CONSTRAINT_VIOLATION, "{early}");
     }
+    let rules = "rule a\non everything\nlet users read\n";
+    nodes[0].folder.write("rules", rules);
+    let early = nodes[0].run_on_node(&["access", "shadow"], &["rules"]);
+    refused(early, 1, "pandoCandidate");
     exchange(nodes, grove, 1);
     let third = nodes[2].run_on_node(&["cluster", "upgrade"], &[]);
     refused(third, 1, "the highest that the programs");

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bench;
+mod candidates;
 mod changing;
 mod clients;
 mod clocks;

@@ -15,6 +15,7 @@ mod passwords;
 mod requests;
 mod room;
 mod slow;
+mod tried_rules;
 mod two_worlds;
 
 use std::net::SocketAddr;

@@ -10,6 +10,7 @@ pub mod enough;
 pub mod etcd;
 pub mod folder;
 pub mod following;
+pub mod issuer;
 pub mod ldif;
 pub mod pando;
 pub mod people;

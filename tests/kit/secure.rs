@@ -24,7 +24,14 @@ impl Secure {
 
     /// Serves a node with an empty tree and further settings.
     pub fn start_with(more: &str) -> Self {
+        Secure::start_prepared(more, |_| ())
+    }
+
+    /// Serves a node with an empty tree and further settings, after `prepare` has put files into
+    /// its folder.
+    pub fn start_prepared(more: &str, prepare: impl FnOnce(&Path)) -> Self {
         let mut pando = Pando::init();
+        prepare(&pando.node());
         let certificate = make_certificate(&pando.node());
         let settings = "listen = [\"ldap://127.0.0.1:0\", \"ldaps://127.0.0.1:0\"]\n\
                         [tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\n";

@@ -37,6 +37,19 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-protocol",
             "pando-schema",
             "pando-policy",
+            // docs/adr/0098: who a bind names.
+            "pando-sasl",
+            "pando-store",
+            "pando-state",
+        ],
+    ),
+    // docs/adr/0093
+    (
+        "pando-shadow",
+        &[
+            "pando-protocol",
+            "pando-schema",
+            "pando-policy",
             "pando-store",
             "pando-state",
         ],
@@ -84,6 +97,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-store",
             "pando-state",
             "pando-answers",
+            "pando-shadow",
             "pando-spool",
             "pando-replica",
             // Its tests fill directories by imports and speak to them without connections.
@@ -112,6 +126,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "pando-protocol",
             "pando-schema",
             "pando-policy",
+            // docs/adr/0095: claims of a token, as the server sees them.
+            "pando-sasl",
             "pando-store",
             "pando-replica",
             "pando-transfer",

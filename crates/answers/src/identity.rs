@@ -79,6 +79,25 @@ pub fn find(view: &View<'_>, identity: &Outside<'_>) -> Result<Found, Stop> {
     })
 }
 
+/// Finds the name as which an identity binds, or the reason why it stands for no entry, which the
+/// log may tell and the client may not.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn name_of(view: &View<'_>, identity: &Outside<'_>) -> Result<Result<Name, String>, Stop> {
+    let administrator = view.catalog.administrator.as_ref();
+    Ok(match (find(view, identity)?, administrator) {
+        (Found::Entry(id), _) => {
+            let name = view.catalog.schema.resolve_name(&view.spelled_name(id)?);
+            name.map_err(|error| error.to_string())
+        }
+        (Found::Administrator, Some(administrator)) => Ok(administrator.name.clone()),
+        (Found::Administrator, None) => Err("there is no administrator".to_owned()),
+        (Found::Nobody(why), _) => Err(why),
+        (Found::Unindexed(rule), _) => Err(format!("rule {rule} needs an equality index")),
+    })
+}
+
 /// The name of an identity's entry if it is where the rules look first: the one that a rule names,
 /// or directly below the base of a search, with the value that it is for. `None` if no rule says
 /// so. It does not depend on which entries there are.

@@ -1,6 +1,7 @@
 //! The chain: each line carries the hash of the line before it, and files say where they begin and
 //! end in it.
 
+use crate::attempts::Attempts;
 use crate::json::Object;
 use crate::line::Line;
 
@@ -52,12 +53,25 @@ impl Head {
         })
     }
 
-    /// Appends a line and its end to `out`, and makes it the last one.
+    /// Appends a line about a change and its end to `out`, and makes it the last one.
     pub fn append(&mut self, line: &Line<'_>, out: &mut Vec<u8>) {
+        self.put(line.position, out, |head, out| {
+            line.write(head.line, &head.hash, out);
+        });
+    }
+
+    /// Appends a line about attempts and its end to `out`, and makes it the last one.
+    pub fn append_attempts(&mut self, attempts: &Attempts<'_>, out: &mut Vec<u8>) {
+        self.put(attempts.position, out, |head, out| {
+            attempts.write(head.line, &head.hash, out);
+        });
+    }
+
+    fn put(&mut self, position: u64, out: &mut Vec<u8>, write: impl FnOnce(&Head, &mut Vec<u8>)) {
         let start = out.len();
         self.line += 1;
-        line.write(self.line, &self.hash, out);
-        self.position = line.position;
+        write(self, out);
+        self.position = position;
         self.hash = hash_of(&out[start..]);
         out.push(b'\n');
     }

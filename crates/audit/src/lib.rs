@@ -11,6 +11,7 @@
 //! - nothing here reads a file, a clock or a setting;
 //! - no bytes make reading panic, or work for longer than their number asks for.
 
+mod attempts;
 mod chain;
 #[doc(hidden)]
 pub mod fuzz;
@@ -19,6 +20,7 @@ mod line;
 mod read;
 mod verify;
 
+pub use attempts::{AttemptKind, Attempts, EntryName};
 pub use chain::{Closing, Hash, Head, Opening, hex};
 pub use line::{Author, Change, Line, Operation, VALUE_BYTES_MAX, Values};
 pub use read::{Read, Written};

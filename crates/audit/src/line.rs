@@ -204,7 +204,8 @@ impl Line<'_> {
     }
 }
 
-fn put_some(object: &mut Object<'_>, key: &str, text: &str) {
+/// Writes a key with a text, unless the text is empty.
+pub(crate) fn put_some(object: &mut Object<'_>, key: &str, text: &str) {
     if !text.is_empty() {
         object.text(key, text);
     }

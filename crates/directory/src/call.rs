@@ -12,12 +12,15 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use crate::session::{HeldWrite, Session};
 use crate::ticket::Pending;
+use policy::access::candidate::Candidate;
 use policy::seats::Seats;
 use policy::{Limit, Subject, VerifiedCache};
-use protocol::{MessageId, ResultCode, ResultKind};
+use protocol::{Message, MessageId, ResultCode, ResultKind};
+use shadow::Waiting;
 use spool::cookie::CookieKey;
 use state::catalog::Catalog;
 use state::stop::Stop;
+use state::view::Served;
 use state::write::{Change, Write};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -38,6 +41,8 @@ pub(crate) struct Call<'p> {
     pub mailbox: &'p Arc<dyn Mailbox>,
     pub hashes: &'p HashPool,
     pub operations: &'p OperationsLog,
+    /// Requests to be judged by a candidate for the access rules.
+    pub waiting: &'p RefCell<Waiting>,
     /// The bound sessions of the thread.
     pub seats: &'p Rc<Seats>,
 }
@@ -48,6 +53,14 @@ impl Call<'_> {
     pub fn context<'c>(&'c self, subject: &'c Subject) -> Context<'c> {
         let (snapshot, catalog) = (self.snapshot, self.catalog);
         Context::of_request(snapshot, catalog, subject, &self.lent)
+    }
+
+    /// Has a request judged by the candidate for the access rules, once it is answered.
+    #[cold]
+    pub fn shadow(&self, candidate: &Candidate, subject: &Rc<Subject>, message: &Message<'_>) {
+        let now_us = self.lent.steady_us();
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.keep(candidate, subject, message, now_us);
     }
 
     /// A place among the followers, for a search of the session.

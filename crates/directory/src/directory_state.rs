@@ -7,6 +7,7 @@ use crate::places::Running;
 use crate::ticket::Ticket;
 use arc_swap::ArcSwap;
 use policy::{Guesses, LimitSettings, LimitSubject, Limits, VerifiedCache};
+use replica::attempts::Recording;
 use replica::witnesses::OwnWitnesses;
 use replica::{Clock, Replica};
 use spool::Spools;
@@ -41,6 +42,8 @@ pub(crate) struct DirectoryState {
     pub lists: Arc<Lists>,
     pub memory: Arc<Budget>,
     pub witnesses: OwnWitnesses,
+    /// Failed binds and denials for the audit; `None` if no lines are written about them.
+    pub recording: Option<Recording>,
 }
 
 impl DirectoryState {

@@ -41,6 +41,9 @@ pub(crate) fn dispatch(
     }
     let subject = acting_subject(call, session, &controls)?;
     authentication::require(call.catalog, session, &subject, Some(&message.request))?;
+    if let Some(candidate) = &call.catalog.candidate {
+        call.shadow(candidate, &subject, message);
+    }
     let context = call.context(&subject);
     let envelope = Envelope {
         id: message.id,

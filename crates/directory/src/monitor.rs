@@ -15,6 +15,7 @@ pub use shown::{Shown, ShownEntry};
 pub(crate) use counters::{Counters, OPERATIONS, Operation};
 pub(crate) use searches::{Costs, Searches};
 
+use shadow::Differences;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// All metrics of a directory that are not in its database.
@@ -23,6 +24,8 @@ pub(crate) struct Monitor {
     pub started_us: u64,
     /// Expensive searches.
     pub searches: Searches,
+    /// Decisions in which a candidate for the access rules differs.
+    pub differences: Differences,
     workers: Mutex<Vec<Arc<Counters>>>,
     front: OnceLock<Arc<dyn Front>>,
     /// Entries of a part of the program that the directory does not know.
@@ -34,6 +37,7 @@ impl Monitor {
         Monitor {
             started_us,
             searches: Searches::default(),
+            differences: Differences::default(),
             workers: Mutex::default(),
             front: OnceLock::new(),
             shown: OnceLock::new(),

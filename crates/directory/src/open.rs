@@ -3,22 +3,27 @@
 use crate::account::hashing::{HashPool, HashSettings};
 use crate::answer::Answering;
 use crate::completion::Mailbox;
+use crate::control::proxy;
 use crate::directory_state::DirectoryState;
 use crate::feed::Feed;
 use crate::monitor::{Front, Monitor, Shown};
 use crate::options::{Options, Reached};
+use crate::ticket::Ticket;
 use crate::worker::Worker;
 use policy::{Guesses, LimitSettings, LimitSubject, Limits, VerifiedCache};
+use replica::attempts::{Attempts, Naming, Recording, Sources};
+use replica::audit_files::{AttemptFiles, Auditing};
 use replica::commit_log::CommitLog;
 use replica::witnesses::{OwnWitnesses, Witnesses};
-use replica::{Observer, Opened, Status};
+use replica::{Observer, Opened, Replica, Status};
 use spool::Spools;
 use spool::cookie::CookieKey;
 use spool::list::Lists;
 use spool::memory::Budget;
 use state::config::resolve_rules;
 use state::meta::META_COOKIE_KEY;
-use state::stop::Failure;
+use state::stop::{Failure, Stop};
+use state::view::View;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -75,6 +80,7 @@ impl Directory {
         };
         let observer: Arc<dyn Observer> = feed.clone();
         let replica = opened.start(node, clients, observer)?;
+        let recording = recording(data, options, &replica, &cookie_key)?;
         let memory = budget(options);
         let shared = DirectoryState {
             catalog: Arc::clone(&replica.catalog),
@@ -93,6 +99,7 @@ impl Directory {
             lists: Arc::new(Lists::new(data, options.spool_bytes_max, &memory)),
             memory,
             witnesses,
+            recording,
         };
         Ok(Directory {
             shared: Arc::new(shared),
@@ -190,7 +197,46 @@ impl Directory {
     /// Executes and answers waiting writes, then ends the writer. Later writes get no answer.
     pub fn shutdown(&self) {
         self.shared.replica.shutdown();
+        if let Some(recording) = &self.shared.recording {
+            recording.stop();
+        }
     }
+}
+
+/// The meaning of names in binds, with the key of their hashes.
+struct Names(CookieKey);
+
+impl Naming for Names {
+    fn account(&self, view: &View<'_>, identity: &str) -> Result<Option<String>, Stop> {
+        proxy::account_of(view, identity)
+    }
+
+    fn hash(&self, name: &[u8]) -> [u8; 16] {
+        self.0.name_hash(name)
+    }
+}
+
+/// Starts writing lines about failed binds and denials, if the options say so.
+fn recording(
+    data: &Path,
+    options: &Options,
+    replica: &Replica<Ticket>,
+    cookie_key: &CookieKey,
+) -> Result<Option<Recording>, Failure> {
+    let (Auditing::On(rules), Some(interval)) = (options.audit, options.attempts_interval) else {
+        return Ok(None);
+    };
+    let sources = Sources {
+        catalog: Arc::clone(&replica.catalog),
+        reader: replica.reader()?,
+        clock: Arc::clone(&options.clock),
+        naming: Box::new(Names(cookie_key.clone())),
+        files: AttemptFiles::open(data, rules)?,
+    };
+    let started = Recording::start(Attempts::new(interval), sources);
+    started
+        .map(Some)
+        .map_err(|source| Failure::file("starting a thread", source))
 }
 
 /// The log of the node's cluster; `None` for a node alone.

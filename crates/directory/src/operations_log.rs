@@ -2,25 +2,24 @@
 //! bind always.
 //!
 //! Lines are events of the target [`TARGET`]. Results and numbers of entries are read from the
-//! encoded responses (`response.rs`), so an operation does the same work with and without the log.
-
-mod request;
-mod response;
-
-pub(crate) use request::clip;
+//! encoded responses (`protocol::response_head`), so an operation does the same work with and
+//! without the log.
 
 use crate::pace::Pace;
 use crate::peer::Peer;
 use crate::session::Session;
+use answers::request_words::{LoggedRequest, clip};
 use policy::Decision;
+use protocol::response_head::{ResponseHead, Said, response_head};
 use protocol::{Message, MessageId, Request, ResultCode};
-use request::LoggedRequest;
-use response::Said;
+use replica::Clock;
+use replica::attempts::{Attempt, Attempts, Tried};
 use state::catalog::Catalog;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tracing::Level;
 
 /// Target of the events, by which logging settings select them.
@@ -31,30 +30,42 @@ static FAILED_BINDS: Pace = Pace::new(10);
 
 /// Whether operations are logged. Costs one comparison if only warnings are logged.
 #[inline(always)]
-pub(crate) fn is_on() -> bool {
+pub fn is_on() -> bool {
     tracing::enabled!(target: TARGET, Level::INFO)
 }
 
 /// Whether a response is a result other than success.
 #[inline]
 pub(crate) fn says_failure(response: &[u8]) -> bool {
-    let said = response::response(response).map(|it| it.said);
+    let said = response_head(response).map(|it| it.said);
     matches!(said, Some(Said::Result(code)) if is_failure(code))
 }
 
 /// The unfinished operations of one serving thread that are to be logged.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct OperationsLog {
     /// The lines so far, by session and message id.
     begun: HashMap<(u64, MessageId), Line>,
     /// The plan of the search being executed; empty if none was made.
     plan: RefCell<String>,
+    /// Number of entries that the search being executed has examined so far; `None` for another
+    /// operation.
+    examined: Cell<Option<u64>>,
+    /// When the thread began to work on the current operation; `None` if that is not recorded.
+    working_since: Option<Instant>,
+    /// The audit's counts of failed binds, with the time of the node.
+    attempts: Option<(Arc<Attempts>, Arc<dyn Clock>)>,
 }
 
 /// The line of one operation.
 #[derive(Debug)]
 struct Line {
-    began: Instant,
+    /// When the request was read.
+    received: Instant,
+    /// Time between the reading of the request and the beginning of its execution.
+    queued: Duration,
+    /// Time that the serving thread has worked on the operation.
+    worked: Duration,
     /// The session's identity when the operation began.
     identity: String,
     address: Option<IpAddr>,
@@ -67,6 +78,8 @@ struct Line {
     references: u64,
     /// The index that the search used; `None` for none.
     index: Option<String>,
+    /// Number of entries that the search has examined; `None` if it needed no plan.
+    examined: Option<u64>,
     /// Number of octets still to come of a response that is sent in parts.
     rest: usize,
 }
@@ -78,24 +91,66 @@ impl OperationsLog {
         self.begun.is_empty()
     }
 
-    /// Begins the line of an operation.
-    pub fn begin(&mut self, catalog: &Catalog, session: &Session, message: &Message<'_>) {
+    /// The log of a serving thread; failed binds also go to `attempts`.
+    pub fn new(attempts: Option<(Arc<Attempts>, Arc<dyn Clock>)>) -> OperationsLog {
+        OperationsLog {
+            attempts,
+            ..OperationsLog::default()
+        }
+    }
+
+    /// Begins the line of an operation. `exchanged` is the user of the SASL exchange that a bind
+    /// continues.
+    pub fn begin(
+        &mut self,
+        catalog: &Catalog,
+        session: &Session,
+        message: &Message<'_>,
+        exchanged: Option<String>,
+    ) {
         let in_full = tracing::enabled!(target: TARGET, Level::TRACE);
+        let mut asked = LoggedRequest::of(catalog, message, in_full);
+        if let Some(user) = exchanged {
+            asked.dn = Some(clip(&user));
+        }
+        let now = Instant::now();
+        let received = session.received.unwrap_or(now);
         let line = Line {
-            began: Instant::now(),
+            received,
+            queued: now.saturating_duration_since(received),
+            worked: Duration::ZERO,
             identity: session.bound_name().to_owned(),
             address: session.peer.address,
             operation: message.request.name(),
             is_bind: matches!(message.request, Request::Bind(_)),
-            asked: LoggedRequest::of(catalog, message, in_full),
+            asked,
             denied: None,
             entries: 0,
             references: 0,
             index: None,
+            examined: None,
             rest: 0,
         };
         self.plan.get_mut().clear();
+        self.examined.set(None);
+        self.working_since = Some(now);
         self.begun.insert((session.id, message.id), line);
+    }
+
+    /// Records that the thread goes on with an operation that was begun before.
+    #[inline(always)]
+    pub fn goes_on(&mut self) {
+        if !self.begun.is_empty() {
+            self.working_since = Some(Instant::now());
+        }
+    }
+
+    /// Records the number of entries that the current search has examined since its beginning.
+    #[inline(always)]
+    pub fn examined(&self, entries: u64) {
+        if !self.begun.is_empty() {
+            self.examined.set(Some(entries));
+        }
     }
 
     /// Records the plan of the current search; `plan` is called only if the search is logged.
@@ -119,16 +174,20 @@ impl OperationsLog {
     /// operation.
     pub fn heard(&mut self, session: u64, id: MessageId, mut out: &[u8], is_over: bool) {
         let plan = std::mem::take(self.plan.get_mut());
+        let examined = self.examined.take();
+        let worked = self.working_since.take().map(|it| it.elapsed());
         let Some(line) = self.begun.get_mut(&(session, id)) else {
             return;
         };
         if !plan.is_empty() {
             line.index = Some(plan);
         }
+        line.examined = examined.or(line.examined);
+        line.worked += worked.unwrap_or_default();
         let rest = line.rest.min(out.len());
         line.rest -= rest;
         out = &out[rest..];
-        while let Some(response) = response::response(out) {
+        while let Some(response) = response_head(out) {
             let sent = response.length.min(out.len());
             let denied = Said::Result(ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
             if response.said == denied
@@ -144,7 +203,62 @@ impl OperationsLog {
         }
     }
 
-    fn note(&mut self, session: u64, response: &response::Response, rest: usize) {
+    /// Counts a failed bind for the audit.
+    fn count_bind(
+        &self,
+        address: Option<IpAddr>,
+        name: Option<String>,
+        mechanism: Option<String>,
+        code: ResultCode,
+    ) {
+        self.count(|| Attempt {
+            tried: Tried::Bind { name, mechanism },
+            address,
+            code,
+        });
+    }
+
+    /// Counts an attempt for the audit; `attempt` is called only if that counts them.
+    fn count(&self, attempt: impl FnOnce() -> Attempt) {
+        if let Some((attempts, clock)) = &self.attempts {
+            attempts.count(attempt(), clock.now_us());
+        }
+    }
+
+    /// Counts an operation for the audit if access rules have refused it. `out` begins with its
+    /// result.
+    #[cold]
+    pub fn denied(&self, catalog: &Catalog, session: &Session, message: &Message<'_>, out: &[u8]) {
+        let Some(response) = response_head(out) else {
+            return;
+        };
+        let code = match response.said {
+            Said::Result(code) if is_denial(code) => code,
+            _ => return,
+        };
+        self.count(|| {
+            let asked = LoggedRequest::of(catalog, message, false);
+            let request = message.request.name();
+            let subject = &session.subject;
+            Attempt {
+                tried: Tried::Operation {
+                    by: subject.dn.clone(),
+                    real: subject.proxied_by.as_ref().map(|it| it.dn.clone()),
+                    place: Decision::place_in_response(&out[..response.length.min(out.len())])
+                        .unwrap_or_default(),
+                    request: match asked.name {
+                        Some(name) => format!("{request} {name}"),
+                        None => request.to_owned(),
+                    },
+                    entry: asked.dn.unwrap_or_default(),
+                },
+                address: session.peer.address,
+                code,
+            }
+        });
+    }
+
+    fn note(&mut self, session: u64, response: &ResponseHead, rest: usize) {
         let key = (session, response.id);
         let Some(line) = self.begun.get_mut(&key) else {
             return;
@@ -156,13 +270,17 @@ impl OperationsLog {
             Said::Intermediate => {}
             Said::Result(code) => {
                 let line = self.begun.remove(&key).expect("it was just found");
+                if line.is_bind && is_failure(code) {
+                    let (name, mechanism) = (line.asked.dn.clone(), line.asked.mechanism.clone());
+                    self.count_bind(line.address, name, mechanism, code);
+                }
                 line.log(session, response.id, Some(code));
             }
         }
     }
 
     /// Logs a request that was refused before its execution.
-    pub fn refused(session: &Session, message: &[u8], code: ResultCode) {
+    pub fn refused(&self, session: &Session, message: &[u8], code: ResultCode) {
         let header = protocol::decode_header(message);
         tracing::info!(
             target: TARGET,
@@ -174,7 +292,9 @@ impl OperationsLog {
             "refused"
         );
         if header.is_some_and(|it| it.1 == protocol::request::tag::BIND) {
-            log_failed_bind(session.id, session.peer.address, None, None, code);
+            let address = session.peer.address;
+            self.count_bind(address, None, None, code);
+            log_failed_bind(session.id, address, None, None, code);
         }
     }
 
@@ -228,7 +348,10 @@ impl Line {
             denied = self.denied,
             entries = (asked.scope.is_some()).then_some(self.entries),
             references = (self.references > 0).then_some(self.references),
-            time_us = self.began.elapsed().as_micros() as u64,
+            examined = self.examined,
+            queue_us = self.queued.as_micros() as u64,
+            execution_us = self.worked.as_micros() as u64,
+            time_us = self.received.elapsed().as_micros() as u64,
             index = self.index,
             "answered"
         );
@@ -243,6 +366,13 @@ fn is_failure(code: ResultCode) -> bool {
     !matches!(
         code,
         ResultCode::SUCCESS | ResultCode::SASL_BIND_IN_PROGRESS
+    )
+}
+
+fn is_denial(code: ResultCode) -> bool {
+    matches!(
+        code,
+        ResultCode::INSUFFICIENT_ACCESS_RIGHTS | ResultCode::AUTHORIZATION_DENIED
     )
 }
 

@@ -10,6 +10,7 @@ use replica::{Clock, Patience, ReclaimSizes, Scrubbing, SystemClock};
 use state::bounds::Bounds;
 use state::stop::Failure;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How far a database is, for its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,9 @@ pub struct Options {
     pub changes: Keeping,
     /// Whether lines of the audit are written.
     pub audit: Auditing,
+    /// Interval of lines about failed binds and denials, where lines of the audit are written;
+    /// `None` for no such lines.
+    pub attempts_interval: Option<Duration>,
     /// Maximum bytes of temporary files for entries being sent; 0 for no limit.
     pub spool_bytes_max: u64,
     /// Maximum bytes of memory kept for all connections between slices; 0 for no limit.
@@ -99,6 +103,7 @@ impl Default for Options {
             limit_rules: Vec::new(),
             changes: Keeping::AsBefore,
             audit: Auditing::AsBefore,
+            attempts_interval: None,
             spool_bytes_max: SPOOL_BYTES_MAX,
             memory_bytes_max: MEMORY_BYTES_MAX,
             memory_each_bytes_max: MEMORY_EACH_BYTES_MAX,

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// State of one connection between operations.
 #[derive(Debug)]
@@ -55,6 +56,8 @@ pub struct Session {
     pub(crate) exchange: Option<Box<Exchange>>,
     /// The end of the wait of the request that is executed next.
     pub(crate) arrival: Option<Box<Arrival>>,
+    /// When the request that is executed next was read; `None` if operations are not logged.
+    pub(crate) received: Option<Instant>,
 }
 
 /// A write that waits until an earlier one of its session is hashed.
@@ -119,6 +122,7 @@ impl Session {
             bound: None,
             exchange: None,
             arrival: None,
+            received: None,
             buffers: Hold::of(memory),
         }
     }
@@ -141,6 +145,19 @@ impl Session {
     /// Whether nobody has authenticated.
     pub fn is_anonymous(&self) -> bool {
         self.subject.dn.is_empty()
+    }
+
+    /// Sets when the request that is executed next was read, for the operations log; returns the
+    /// time that was set before.
+    #[inline]
+    pub fn set_received(&mut self, received: Option<Instant>) -> Option<Instant> {
+        std::mem::replace(&mut self.received, received)
+    }
+
+    /// When the request that is executed next was read; `None` if operations are not logged.
+    #[inline]
+    pub fn received(&self) -> Option<Instant> {
+        self.received
     }
 
     /// Counts the bytes in the connection's input and output buffers.

@@ -24,9 +24,10 @@ use policy::pressure::Pressure;
 use policy::seats::Seats;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
+use shadow::Waiting;
 use spool::memory::Account;
 use state::stop::Stop;
-use state::view::JudgedSubjects;
+use state::view::{JudgedSubjects, Served};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -49,6 +50,8 @@ pub struct Worker {
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
     purses: RandomState,
     operations: OperationsLog,
+    /// Requests to be judged by a candidate for the access rules.
+    waiting: RefCell<Waiting>,
     /// The bound sessions of the thread.
     seats: Rc<Seats>,
     /// Version of the accounts for which sessions in doubt were last asked for.
@@ -62,6 +65,8 @@ impl Worker {
         reader: Reader,
         mailbox: Arc<dyn Mailbox>,
     ) -> Worker {
+        let recording = shared.recording.as_ref();
+        let attempts = recording.map(|it| (Arc::clone(&it.attempts), Arc::clone(&shared.clock)));
         Worker {
             counters: shared.monitor.worker(),
             reader,
@@ -72,7 +77,8 @@ impl Worker {
             tls: false,
             pressure: Pressure::None,
             purses: RandomState::new(),
-            operations: OperationsLog::default(),
+            operations: OperationsLog::new(attempts),
+            waiting: RefCell::default(),
             seats: Rc::default(),
             looked: shared.feed.accounts.version(),
             shared,
@@ -108,10 +114,12 @@ impl Worker {
             }
         }
         let (before, is_logged) = (out.len(), operations_log::is_on());
-        if is_logged {
-            self.begin_note(session, message);
-        }
         let is_bind = matches!(message.request, Request::Bind(_));
+        let exchange = session.exchange.as_ref().filter(|_| is_bind);
+        let mut exchanged = exchange.and_then(|it| it.user().map(str::to_owned));
+        if is_logged {
+            self.begin_note(session, message, exchanged.take());
+        }
         if !is_bind && self.outlives_account(session) {
             let flow = self.end(out);
             if is_logged {
@@ -125,12 +133,15 @@ impl Worker {
         let flow = flow.unwrap_or_else(|stop| {
             out.truncate(before);
             refuse(session, message, stop, out);
+            self.note_denial(session, message, &out[before..]);
             Flow::Done
         });
         self.ended(operation, &flow);
         match is_logged {
             true => self.note(session, message.id, &out[before..], &flow),
-            false if is_bind => self.note_bind(session, message, &out[before..], &flow),
+            false if is_bind => {
+                self.note_bind(session, message, exchanged, &out[before..], &flow);
+            }
             false => {}
         }
         flow
@@ -299,7 +310,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) {
         self.counters.refused.add(1);
-        OperationsLog::refused(session, message, why.code);
+        self.operations.refused(session, message, why.code);
         match protocol::decode_controls_of(message) {
             Some(controls) => transaction::refused(session, &controls, why, out),
             // The request may have belonged to any transaction.
@@ -319,6 +330,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Flow {
         let (id, before) = (cursor.id, out.len());
+        self.operations.goes_on();
         let flow = self.resume_quietly(session, cursor, out);
         self.note(session, id, &out[before..], &flow);
         flow
@@ -413,7 +425,37 @@ impl Worker {
     /// Releases the snapshot: before the thread waits for clients, and before it executes requests
     /// that came meanwhile.
     pub fn release_snapshot(&mut self) {
+        if !self.waiting.get_mut().is_empty() {
+            self.judge_waiting();
+        }
         self.reader.reset();
+    }
+
+    /// Judges answered requests by the candidate for the access rules, in the state in which they
+    /// were executed.
+    #[cold]
+    fn judge_waiting(&mut self) {
+        let (kept, mut left_out) = self.waiting.get_mut().take();
+        let judged = self.with_call(|call| {
+            let Some(candidate) = &call.catalog.candidate else {
+                return Ok(());
+            };
+            let began_us = call.lent.steady_us();
+            for it in &kept {
+                let view = call.context(&it.subject);
+                let differences = &call.shared.monitor.differences;
+                shadow::judge(&view, candidate, it, left_out, differences);
+                left_out = 0;
+            }
+            let ended_us = call.lent.steady_us();
+            let mut waiting = call.waiting.borrow_mut();
+            waiting.judged(candidate, began_us, ended_us);
+            Ok(())
+        });
+        // A failure to read is logged there.
+        if let Err(stop) = judged {
+            failure::result_of(stop);
+        }
     }
 
     /// The purse that the session's work counts to, as a number.
@@ -454,6 +496,7 @@ impl Worker {
             mailbox: &self.mailbox,
             hashes: &self.shared.hashes,
             operations: &self.operations,
+            waiting: &self.waiting,
             seats: &self.seats,
         };
         body(&call)

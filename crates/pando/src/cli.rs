@@ -10,8 +10,8 @@ mod tls;
 mod watch;
 
 pub use access::{
-    Access, AccessAction, AccessApply, AccessCheck, AccessExplain, AccessImport, AccessNode,
-    AccessShow, AccessTest, RuleSource,
+    Access, AccessAction, AccessActivate, AccessApply, AccessCheck, AccessCost, AccessDifferences,
+    AccessExplain, AccessImport, AccessNode, AccessShadow, AccessShow, AccessTest, RuleSource,
 };
 pub use auditing::{Audit, AuditAction, AuditFiles, AuditHead, AuditShow, AuditVerify};
 pub use backup::{Backup, Compact, Restore, Verify};

@@ -113,6 +113,11 @@ fn asked(it: &IdentityTest) -> Result<Outside<'static>, Problem> {
     if let Some(name) = &it.sasl {
         return Ok(Outside::of(Kind::Sasl).with("name", name.clone()));
     }
+    if let Some(path) = &it.token_file {
+        let text = std::fs::read_to_string(path).map_err(|error| Problem::file(path, error))?;
+        let identity = sasl::token::unverified_claims(text.trim());
+        return identity.map_err(|error| Problem::file(path, error));
+    }
     let mut token = Outside::of(Kind::Token);
     for given in &it.token {
         let Some((claim, value)) = given.split_once('=') else {

@@ -26,13 +26,16 @@
 //!   decisions need to know;
 //! - [`decide`]: single decisions; [`region`]: those of a whole search; [`outlook`]: those of the
 //!   entries of a region, found again by what the rules asked about each; [`explain`]: why;
-//! - [`analysis`]: what is suspicious in a set; [`delegation`]: who may write which rules;
-//!   [`import`]: rules of other servers.
+//! - [`analysis`]: what is suspicious in a set; [`mod@cost`]: what it needs to know of each entry;
+//!   [`candidate`]: a set beside the one in force;
+//!   [`delegation`]: who may write which rules; [`import`]: rules of other servers.
 
 mod accounts;
 pub mod analysis;
+pub mod candidate;
 pub mod compile;
 mod condition;
+pub mod cost;
 pub mod decide;
 pub mod delegation;
 pub mod error;

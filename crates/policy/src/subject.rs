@@ -36,6 +36,8 @@ pub enum Authentication {
     External,
     /// A certificate shown in the TLS handshake (RFC 4422 appendix A).
     Certificate,
+    /// A token of an issuer by SASL OAUTHBEARER (RFC 7628).
+    Token,
 }
 
 impl Authentication {
@@ -48,6 +50,7 @@ impl Authentication {
             Authentication::Scram => "scram",
             Authentication::External => "external",
             Authentication::Certificate => "certificate",
+            Authentication::Token => "token",
         }
     }
 }
@@ -216,6 +219,7 @@ impl Subject {
             Authentication::Scram => ways.and(Way::Scram),
             Authentication::External => ways.and(Way::External),
             Authentication::Certificate => ways.and(Way::External).and(Way::Certificate),
+            Authentication::Token => ways.and(Way::Token),
         }
     }
 

@@ -225,8 +225,8 @@ pub enum Component {
     UpdateOperations,
     /// `time to live`.
     TimeToLive,
-    /// `SCRAM attribute`.
-    ScramAttribute,
+    /// `SASL attribute`.
+    SaslAttribute,
 }
 
 impl Component {
@@ -284,7 +284,7 @@ impl Component {
             Component::SequenceNumber => "sequenceNumber",
             Component::UpdateOperations => "update operations",
             Component::TimeToLive => "time to live",
-            Component::ScramAttribute => "SCRAM attribute",
+            Component::SaslAttribute => "SASL attribute",
         }
     }
 }

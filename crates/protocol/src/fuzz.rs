@@ -20,7 +20,7 @@ use crate::extended::{
 };
 use crate::filter::{FILTER_DEPTH_MAX, Filter};
 use crate::proxy::{self, Progress};
-use crate::sasl::{ClientFinal, ClientFirst, Plain};
+use crate::sasl::{Bearer, ClientFinal, ClientFirst, Plain};
 use crate::{
     Control, DecodeLimits, Message, OwnedControl, Response, ResponseMessage, ResultKind,
     begin_search_entry, decode_header, finish_search_entry, frame, peek_response,
@@ -184,7 +184,7 @@ pub fn extended(bytes: &[u8]) {
         assert!(controls.len() <= crate::control::CONTROLS_MAX);
     }
     round_trip!(bytes =>
-        BulkUpdateRequest BulkUpdateResponse CancelRequest ClientFinal ClientFirst
+        Bearer BulkUpdateRequest BulkUpdateResponse CancelRequest ClientFinal ClientFirst
         EndBulkUpdateRequest
         EndTransactionRequest EndTransactionResponse PasswordModifyRequest PasswordModifyResponse
         Plain RefreshRequest RefreshResponse StartBulkUpdateRequest StartBulkUpdateResponse

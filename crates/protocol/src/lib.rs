@@ -30,6 +30,7 @@ pub mod oid;
 pub mod proxy;
 pub mod request;
 pub mod response;
+pub mod response_head;
 mod result_code;
 pub mod sasl;
 pub mod url;

@@ -1,8 +1,12 @@
 //! Credentials of SASL mechanisms.
 
+mod bearer;
+mod gs2;
 mod scram;
 
-pub use scram::{ClientBinding, ClientFinal, ClientFirst};
+pub use bearer::Bearer;
+pub use gs2::ClientBinding;
+pub use scram::{ClientFinal, ClientFirst};
 
 use crate::DecodeError;
 use crate::ber::decode_text;

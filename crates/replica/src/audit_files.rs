@@ -6,19 +6,22 @@
 //!
 //! They are stored in the folder `audit` of the data folder, in files named after the number of
 //! their first line. The file `keep` in it says that lines are written, and how.
-//! docs/formats/audit.md describes the format.
+//! docs/formats/audit.md describes the format. The folder `attempts` in it has lines about failed
+//! binds and denials, which no record has.
 //!
 //! Invariants:
 //! - lines are written after the commit of their record, and synced before the log drops it, so
 //!   that only lines which the log can make again may be missing;
 //! - a file holds lines of one chain without gaps, and says where in the chain it begins.
 
+mod attempts;
 mod end;
 mod keeper;
 mod standing;
 #[cfg(test)]
 mod tests;
 
+pub use attempts::{AttemptFiles, attempts_folder};
 pub use end::{LINE_BYTES_MAX, Lines};
 pub use keeper::AuditKeeper;
 pub use standing::{AuditStanding, Shown};

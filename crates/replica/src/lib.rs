@@ -8,6 +8,7 @@
 //! - the store is private to this crate and `transfer`: users of a [`Replica`] get snapshots.
 
 mod arrivals;
+pub mod attempts;
 pub mod audit_files;
 pub mod audit_head;
 pub mod changes;

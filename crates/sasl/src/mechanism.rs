@@ -1,10 +1,11 @@
 //! The mechanisms, and which of them a connection is offered.
 
 use policy::password::Prf;
-use protocol::sasl::Plain;
+use protocol::sasl::{Bearer, Plain};
 
 use crate::Offers;
 use crate::channel::ChannelBindings;
+use crate::token::Issuers;
 
 /// A SASL mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Mechanism {
     Scram(Variant),
     /// A name and a password (RFC 4616).
     Plain,
+    /// A token of an issuer (RFC 7628).
+    Bearer,
     /// Nobody, with a text for the log (RFC 4505).
     Anonymous,
 }
@@ -29,12 +32,13 @@ pub struct Variant {
 }
 
 /// Mechanisms by their names, in the order in which they are announced.
-const NAMES: [(Mechanism, &str); 7] = [
+const NAMES: [(Mechanism, &str); 8] = [
     (Mechanism::External, "EXTERNAL"),
     (scram(Prf::Sha512, true), "SCRAM-SHA-512-PLUS"),
     (scram(Prf::Sha256, true), "SCRAM-SHA-256-PLUS"),
     (scram(Prf::Sha512, false), "SCRAM-SHA-512"),
     (scram(Prf::Sha256, false), "SCRAM-SHA-256"),
+    (Mechanism::Bearer, "OAUTHBEARER"),
     (Mechanism::Plain, "PLAIN"),
     (Mechanism::Anonymous, "ANONYMOUS"),
 ];
@@ -70,12 +74,19 @@ impl Circumstances<'_> {
         match mechanism {
             Mechanism::External => self.identified,
             Mechanism::Plain => self.private,
+            Mechanism::Bearer => self.private && self.issuers().is_some(),
             Mechanism::Anonymous => self.offers.is_some_and(|it| it.anonymous),
             Mechanism::Scram(Variant { prf, plus }) => {
                 let bound = self.bindings.is_some_and(|it| !it.is_empty());
                 !self.local && self.scram.contains(&Some(prf)) && (bound || !plus)
             }
         }
+    }
+
+    /// Returns the issuers whose tokens are accepted; `None` if there is none.
+    pub fn issuers(&self) -> Option<&Issuers> {
+        let issuers = self.offers.map(|it| &*it.issuers);
+        issuers.filter(|it| !it.0.is_empty())
     }
 
     /// Returns the names of the mechanisms that the connection is offered.
@@ -95,6 +106,10 @@ impl Mechanism {
                 let decoded = Plain::decode(credentials);
                 decoded.map_or_else(|_| String::new(), |it| it.authorization.to_owned())
             }
+            Mechanism::Bearer => {
+                let decoded = Bearer::decode(credentials);
+                decoded.map_or_else(|_| String::new(), |it| it.authorization.into_owned())
+            }
             // The exchange tells it when it ends.
             Mechanism::Scram(_) | Mechanism::Anonymous => String::new(),
         }
@@ -110,6 +125,7 @@ impl Mechanism {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn what_is_offered_follows_from_the_connection() {
@@ -135,15 +151,32 @@ mod tests {
             bindings: Some(&none),
             ..tls
         };
+        let private = Circumstances {
+            private: true,
+            ..Circumstances::default()
+        };
         let unix = Circumstances {
             identified: true,
             local: true,
             bindings: None,
             ..tls
         };
+        let anonymous = Offers {
+            anonymous: true,
+            ..Offers::default()
+        };
         let with_anonymous = Circumstances {
-            offers: Some(&Offers { anonymous: true }),
+            offers: Some(&anonymous),
             ..Circumstances::default()
+        };
+        let issuer = crate::token::tests::issuer();
+        let issuers = Offers {
+            issuers: Arc::new(Issuers(vec![issuer])),
+            ..Offers::default()
+        };
+        let with_issuer = |of: Circumstances<'static>| Circumstances {
+            offers: Some(&issuers),
+            ..of
         };
         for (circumstances, offered) in [
             (plaintext, &["SCRAM-SHA-256"][..]),
@@ -152,6 +185,8 @@ mod tests {
             (unix, &["EXTERNAL", "PLAIN"]),
             (Circumstances::default(), &[]),
             (with_anonymous, &["ANONYMOUS"]),
+            (with_issuer(Circumstances::default()), &[]),
+            (with_issuer(private), &["OAUTHBEARER", "PLAIN"]),
         ] {
             assert_eq!(circumstances.offered(), offered, "{circumstances:?}");
         }

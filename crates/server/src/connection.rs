@@ -16,7 +16,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use directory::{ClientCertificate, Completion, Cursor, Flow, Followed, Follower, Session, Worker};
 use policy::Limit;
@@ -124,6 +124,14 @@ impl Connection {
             confidential,
             heard: 0,
             bundle: Bundle::default(),
+        }
+    }
+
+    /// Sets when the bytes that are received next were read, for the operations log. While whole
+    /// messages wait in the input, the time of the oldest stays.
+    pub fn read_at(&mut self, read: Option<Instant>) {
+        if !self.more || read.is_none() {
+            self.session.set_received(read);
         }
     }
 

@@ -9,17 +9,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use directory::{Failure, Front, SetLimits};
+use directory::{Failure, Front, SetLimits, ShownEntry};
 
 use crate::admission::Admission;
 use crate::connection::{Rules, TURN_TIME_MAX};
 use crate::connection_settings::ConnectionSettings;
+use crate::issuers::IssuerKeys;
 use crate::settings::{
     Config, Network, Overrides, Reload as Holds, Section, Setting, Settings, TABLE,
 };
 use crate::tls::Certificate;
 use protocol::DecodeLimits;
 use sasl::Offers;
+use sasl::token::Issuers;
 
 /// Passes the state for all connections to the serving threads.
 type Share = Box<dyn Fn(&Arc<ConnectionSettings>) + Send + Sync>;
@@ -40,6 +42,8 @@ pub struct Reload {
     pub proxies: Arc<ArcSwap<Vec<Network>>>,
     /// The certificate; `None` without TLS.
     pub certificate: Option<Arc<Certificate>>,
+    /// The issuers of tokens.
+    pub issuers: IssuerKeys,
     /// Passes new state to the serving threads.
     pub share: Share,
 }
@@ -65,6 +69,7 @@ impl Reload {
         config: Config,
         admission: Arc<Admission>,
         certificate: Option<Arc<Certificate>>,
+        issuers: IssuerKeys,
         share: Share,
     ) -> Reload {
         Reload {
@@ -75,6 +80,7 @@ impl Reload {
             running: Mutex::new(config.settings),
             admission,
             certificate,
+            issuers,
             share,
         }
     }
@@ -104,6 +110,7 @@ impl Reload {
             (Some(certificate), Some(files)) => Some((certificate, certificate.read(files)?)),
             _ => None,
         };
+        let issuers = self.issuers.read(&next.issuers)?;
         set_limits(&next.limits, &next.limit_rules).map_err(|it: Failure| it.to_string())?;
         // No step fails from here on.
         if let Some((certificate, read)) = certificate {
@@ -114,7 +121,9 @@ impl Reload {
         }
         self.admission.set_limits(&next.connections);
         self.proxies.store(Arc::new(next.proxies.clone()));
-        (self.share)(&Arc::new(shared(&next, self.certificate.clone())));
+        self.issuers.replace(issuers);
+        let issuers = self.issuers.issuers();
+        (self.share)(&Arc::new(shared(&next, self.certificate.clone(), issuers)));
         *running = next.settings;
         Ok(report)
     }
@@ -123,6 +132,10 @@ impl Reload {
 impl Front for Reload {
     fn connections(&self) -> directory::Connections {
         self.admission.connections()
+    }
+
+    fn shown(&self) -> Vec<ShownEntry> {
+        self.issuers.shown()
     }
 
     fn reload(&self, set_limits: SetLimits<'_>) -> Result<String, String> {
@@ -203,7 +216,11 @@ fn reported_name(section: &Section, setting: &Setting) -> String {
 }
 
 /// The state for all connections, from the settings.
-pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> ConnectionSettings {
+pub fn shared(
+    config: &Config,
+    certificate: Option<Arc<Certificate>>,
+    issuers: Arc<Issuers>,
+) -> ConnectionSettings {
     ConnectionSettings {
         rules: Rules {
             limits: DecodeLimits {
@@ -216,16 +233,17 @@ pub fn shared(config: &Config, certificate: Option<Arc<Certificate>>) -> Connect
             trust_local: config.settings.trust_local,
             turn_time_max: TURN_TIME_MAX,
         },
-        offers: offers(config),
+        offers: offers(config, issuers),
         connections: config.connections,
         certificate,
     }
 }
 
 /// The SASL mechanisms that the settings offer beside those that a connection has anyway.
-fn offers(config: &Config) -> Option<Arc<Offers>> {
+fn offers(config: &Config, issuers: Arc<Issuers>) -> Option<Arc<Offers>> {
     let anonymous = config.settings.sasl.anonymous;
-    anonymous.then(|| Arc::new(Offers { anonymous }))
+    let is_any = anonymous || !issuers.0.is_empty();
+    is_any.then(|| Arc::new(Offers { anonymous, issuers }))
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@
 //! a seventh less processor time than reading, executing and writing in turn.
 
 use std::rc::Rc;
+use std::time::Instant;
+
+use directory::operations_log;
 
 use crate::socket_connection::SocketConnection;
 use crate::tls::Received;
@@ -30,11 +33,16 @@ pub struct Round {
     /// The inputs, concatenated, without TLS.
     pub bytes: Vec<u8>,
     pub reads: Vec<Read>,
+    /// When the first input was read; `None` if operations are not logged.
+    pub began: Option<Instant>,
 }
 
 impl Round {
     /// Records the connection of the bytes that were added last, and how its input ended.
     pub fn admit(&mut self, connection: &Rc<SocketConnection>, received: Received) {
+        if self.reads.is_empty() {
+            self.began = operations_log::is_on().then(Instant::now);
+        }
         self.reads.push(Read {
             connection: Rc::clone(connection),
             end: self.bytes.len(),

@@ -15,6 +15,7 @@ use crate::acceptor::Acceptor;
 use crate::admission::Admission;
 use crate::connection_settings::ConnectionSettings;
 use crate::inbox::{Handle, Inbox};
+use crate::issuers::IssuerKeys;
 use crate::limits::ConnectionLimits;
 use crate::listener::Listener;
 use crate::reload::{Reload, shared};
@@ -41,6 +42,8 @@ pub enum StartError {
     },
     /// The certificate or its key cannot be used.
     Certificate(String),
+    /// The keys of an issuer of tokens cannot be read.
+    Issuer(String),
     /// The system provided no thread or event loop.
     System(io::Error),
 }
@@ -53,7 +56,7 @@ impl fmt::Display for StartError {
                 write!(f, "cannot listen on {listen}: {error}")?;
                 f.write_str(&way_out(listen, error.kind()))
             }
-            StartError::Certificate(message) => f.write_str(message),
+            StartError::Certificate(message) | StartError::Issuer(message) => f.write_str(message),
             StartError::System(error) => write!(f, "cannot start the server's threads: {error}"),
         }
     }
@@ -113,7 +116,8 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
     let listeners = bind(&config.listeners())?;
     let addresses: Vec<Listen> = listeners.iter().map(|it| it.listen.clone()).collect();
     let admission = Admission::new(connection_limits(&config), &addresses);
-    let shared = Arc::new(shared(&config, certificate.clone()));
+    let issuers = IssuerKeys::start(&config.issuers).map_err(StartError::Issuer)?;
+    let shared = Arc::new(shared(&config, certificate.clone(), issuers.issuers()));
     let threads = start_threads(&config, &shared, &directory)?;
     let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;
     let (hangup, hung_up) = UnixStream::pair().map_err(StartError::System)?;
@@ -121,7 +125,7 @@ pub fn start_directory(mut config: Config, directory: Directory) -> Result<Serve
         true => heed_signals(&stop, &hangup).map_err(StartError::System)?,
         false => Vec::new(),
     };
-    let reload = reload_of(config, &admission, certificate.clone(), &threads);
+    let reload = reload_of(config, &admission, certificate.clone(), issuers, &threads);
     let (asked, limited) = (Arc::clone(&reload), directory.clone());
     let on_hangup = move || {
         // The error is logged already.
@@ -199,6 +203,7 @@ fn reload_of(
     config: Config,
     admission: &Arc<Admission>,
     certificate: Option<Arc<Certificate>>,
+    issuers: IssuerKeys,
     threads: &Threads,
 ) -> Arc<Reload> {
     let handles = Arc::clone(&threads.handles);
@@ -208,7 +213,8 @@ fn reload_of(
         }
     };
     let admission = Arc::clone(admission);
-    Arc::new(Reload::new(config, admission, certificate, Box::new(share)))
+    let share = Box::new(share);
+    Arc::new(Reload::new(config, admission, certificate, issuers, share))
 }
 
 /// Opens all listeners. A Unix socket needs a file; on a full disk the server goes on without that

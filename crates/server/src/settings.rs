@@ -9,6 +9,7 @@ mod entering;
 mod error;
 mod listen;
 mod log_format;
+mod oauth;
 mod origins;
 #[cfg(test)]
 mod page;
@@ -31,6 +32,7 @@ use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive, Verifiers}
 pub use error::SettingsError;
 pub use listen::{ClientCertificates, Listen, Scheme as ListenScheme};
 pub use log_format::LogFormat;
+pub use oauth::{IssuerSettings, KeySource};
 pub use origins::{Origin, Origins};
 pub use policy::Network;
 pub use sample::sample;
@@ -69,6 +71,8 @@ pub struct Config {
     pub administrator_from: Origins,
     /// Certificates, and what is asked of clients; `None` without TLS.
     pub tls: Option<TlsSettings>,
+    /// Issuers whose tokens are accepted.
+    pub issuers: Vec<IssuerSettings>,
     /// Threads that serve; 0 for as many as the processors and the size of the database ask for.
     pub threads: usize,
     /// Limits on connections.
@@ -174,6 +178,7 @@ impl Config {
         let mut settings: Settings = toml::from_str(text).map_err(|it| place.toml(&it))?;
         check_ranges(&place, &settings)?;
         let tls = tls::of(&place, folder, &settings, &overrides.tls())?;
+        let issuers = oauth::of(&place, folder, &settings)?;
         overrides.put_over(&mut settings);
         let listen = listen(&place, &settings, overrides, tls.as_ref())?;
         let proxies = proxies(&place, &settings, &listen)?;
@@ -199,6 +204,7 @@ impl Config {
             proxies,
             administrator_from,
             tls,
+            issuers,
             threads: settings.threads.serving as usize,
             connections: connections(&settings.connections),
             limit_rules: limit_rules(&place, &mut settings.subject_limits, everybody)?,
@@ -257,6 +263,10 @@ impl Config {
                 mib => Keeping::Bytes(bytes(mib)),
             },
             audit: auditing(&self.settings.audit),
+            attempts_interval: match self.settings.audit.attempts_interval_s {
+                0 => None,
+                seconds => Some(Duration::from_secs(u64::from(seconds))),
+            },
             spool_bytes_max: bytes(database.spool_mib_max),
             scrub: (database.scrub_days > 0).then_some(scrub),
             memory_bytes_max: bytes(connections.memory_mib_max),

@@ -436,6 +436,7 @@ impl Thread {
             let bytes = &round.bytes[executed..read.end];
             let mut state = read.connection.state.borrow_mut();
             let Desk { worker, out, .. } = desk;
+            state.machine.read_at(round.began);
             state.machine.receive(worker, &shared.rules, bytes, out);
             state.has_executed(worker, read.received);
             drop(state);

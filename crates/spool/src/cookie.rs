@@ -75,6 +75,15 @@ impl CookieKey {
         salt
     }
 
+    /// A hash of a name that some client gave, by which equal names are recognised and which nobody
+    /// without the key can search names for.
+    pub fn name_hash(&self, name: &[u8]) -> [u8; 16] {
+        let mut hash = [0; 16];
+        let key = blake3::derive_key("Pando: names of failed binds", &self.0);
+        hash.copy_from_slice(&blake3::keyed_hash(&key, name).as_bytes()[..16]);
+        hash
+    }
+
     /// The cookie of a position.
     pub fn seal(&self, at: &PagePosition) -> Vec<u8> {
         let mut cookie = Vec::with_capacity(BODY_BYTES + TAG_BYTES);

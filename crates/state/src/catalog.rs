@@ -8,6 +8,7 @@ use crate::knowledge::{Computed, Knowledge};
 use crate::level;
 use crate::rules::Rules;
 use arc_swap::ArcSwap;
+use policy::access::candidate::Candidate;
 use policy::access::compile::RuleSet;
 use policy::mapping::Mapping;
 use policy::requirements::Requirements;
@@ -56,6 +57,9 @@ pub struct Catalog {
     /// The rules below `cn=access,cn=config`, which replace the built-in ones for all entries but
     /// those of the configuration and the monitor; `None` if there are none.
     pub access_rules: Option<RuleSet>,
+    /// Rules that judge requests beside those in force, and change no answer; `None` if there are
+    /// none.
+    pub candidate: Option<Arc<Candidate>>,
     /// Conditions on every request.
     pub requirements: Requirements,
     /// The rules below `cn=identities,cn=config` that map identities of other systems to entries.
@@ -189,6 +193,10 @@ impl Catalog {
             let secrets = self.access.secrets();
             let compile = |rules| RuleSet::compile(&schema, secrets, rules);
             compile(&rules).unwrap_or_else(|_| compile(&[]).expect("no rules are never wrong"))
+        });
+        self.candidate = self.candidate.and_then(|it| {
+            let (secrets, in_force) = (self.access.secrets(), self.access_rules.as_ref());
+            it.under(&schema, secrets, in_force).map(Arc::new)
         });
         self.indexes.schema = schema.clone();
         self.schema = schema;

@@ -9,6 +9,7 @@
 //! | `cn=…,cn=schema,cn=config` | schema definitions beyond the standard ones |
 //! | `cn=…,cn=rules,cn=config` | unique values, and numbers for new entries |
 //! | `cn=…,cn=access,cn=config` | one access rule each |
+//! | `cn=candidate,cn=config` | access rules that judge beside those in force |
 //! | `cn=…,cn=identities,cn=config` | one rule each that maps identities to entries |
 //! | `cn=settings,cn=config` | settings that the nodes of a cluster share |
 
@@ -21,6 +22,7 @@ pub use settings::resolve_rules;
 use crate::access_rules;
 use crate::account::{PolicedSubtree, Policing};
 use crate::bounds::Bounds;
+use crate::candidate;
 use crate::catalog::{
     Administrator, CONFIG_NAME, Catalog, DeletedMembers, MONITOR_NAME, NamingContext,
     SUBSCHEMA_NAME, hidden_numbers, owner_numbers,
@@ -95,6 +97,7 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
     let identities = children(snapshot, &well_known(&schema, IDENTITIES_NAME))?;
     let shared = settings::load(snapshot, &schema)?;
     let placed_rules = access_rules::read(snapshot, &schema)?;
+    let access_rules = access_rules::compile(&schema, access.secrets(), placed_rules, level)?;
     let texts = |attribute| config_texts(snapshot, &schema, &config, attribute);
     Ok(Catalog {
         hidden: hidden_numbers(&access, &schema),
@@ -108,7 +111,8 @@ pub fn load(snapshot: &Snapshot<'_>, schema: &Schema) -> Result<Catalog, Failure
         superior_referrals: superior_referrals(texts("pandoSuperiorReferral")?)?,
         contexts: load_contexts(snapshot, &schema, &known, &config)?,
         administrator: load_administrator(snapshot, &schema, &known)?,
-        access_rules: access_rules::compile(&schema, access.secrets(), placed_rules, level)?,
+        candidate: candidate::load(snapshot, &schema, access.secrets(), access_rules.as_ref())?,
+        access_rules,
         rule_container: access_rules::container(&schema),
         access,
         requirements: requirements(

@@ -10,7 +10,8 @@
 //!   map identities of other systems to entries; a write can store a password in another form,
 //!   without the effects of a new password, and subtrees have password policies; an entry with a
 //!   password policy may have the hash of its password and keys of SCRAM of the same password, and
-//!   nodes share the setting for these; access rules can be `within` an area; changes can be
+//!   nodes share the setting for these; access rules can be `within` an area,
+//!   and others be judged beside them; changes can be
 //!   audited: records say how their authors came in, and the database keeps the end of a chain of
 //!   lines about what they changed.
 //!

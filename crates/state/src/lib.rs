@@ -12,6 +12,7 @@ pub mod advice;
 pub mod apply;
 pub mod assertion;
 pub mod bounds;
+pub mod candidate;
 pub mod catalog;
 pub mod claims;
 pub mod class_check;

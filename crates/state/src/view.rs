@@ -26,6 +26,7 @@
 mod access;
 mod account;
 mod author;
+mod below;
 mod climb;
 mod collective;
 mod computed;

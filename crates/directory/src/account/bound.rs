@@ -1,6 +1,6 @@
 //! The account that a connection is bound as: the connection ends when the account is deleted,
-//! renamed or locked by an administrator, when its time or that of its password is over, or when
-//! another connection changes its password.
+//! renamed or locked by an administrator, when its time or that of its password or token is over,
+//! or when another connection changes its password.
 //!
 //! The writer publishes the store version of the last commit that may concern accounts; a
 //! connection whose account was checked at an earlier version checks it again, once. Any other
@@ -22,7 +22,8 @@ use store::EntryId;
 
 /// Diagnostic message for a client whose account has changed.
 pub(crate) const ENDED: &str = "the account of this connection was deleted, renamed or locked, \
-                                its time is over, or its password was changed: bind again";
+                                its time is over, its token has expired, or its password was \
+                                changed: bind again";
 
 /// An account, as it was when a connection authenticated.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(crate) struct Bound {
     passwords: Option<u64>,
     /// Whether the password had expired when the connection authenticated (a grace bind).
     was_late: bool,
+    /// The second since 1970 at which the token expires; `None` if there is none.
+    token_end_s: Option<u64>,
     /// Place among the bound sessions of the thread, with the next time at which to check again.
     seat: Option<Seat>,
     /// Store version at which the account was last checked.
@@ -60,6 +63,13 @@ impl Bound {
         Bound::new(context, entry, Some(hash_of(stored.iter().copied())))
     }
 
+    /// The account that a token stands for, which expires at this second since 1970.
+    pub fn by_token(context: &Context<'_>, entry: EntryId, end_s: u64) -> Box<Bound> {
+        let mut bound = Bound::new(context, entry, None);
+        bound.token_end_s = Some(end_s);
+        bound
+    }
+
     /// The account with the entry that the context's subject acts as. If that one has no entry, the
     /// account alone.
     pub fn acting(
@@ -79,6 +89,7 @@ impl Bound {
             acting: None,
             passwords,
             was_late: false,
+            token_end_s: None,
             seat: None,
             judged: Cell::new(context.version()),
             own: Vec::new(),
@@ -93,10 +104,11 @@ impl Bound {
         session: u64,
     ) -> Result<(), Stop> {
         self.seat = Some(seats.take(self.entry.0, session));
-        if let Some(it) = context.account(self.entry)? {
+        let account = context.account(self.entry)?;
+        if let Some(it) = &account {
             self.was_late = it.policy.has_expired(&it.state, context.now_us());
-            self.note_end(context, Some(&it));
         }
+        self.note_end(context, account.as_ref());
         Ok(())
     }
 
@@ -105,7 +117,8 @@ impl Bound {
         let next_s =
             |it: &Account| (it.policy).next_end_s(&it.state, context.now_us(), by_password);
         if let Some(seat) = &mut self.seat {
-            seat.set_end(account.and_then(next_s));
+            let ends = [account.and_then(next_s), self.token_end_s];
+            seat.set_end(ends.into_iter().flatten().min());
         }
     }
 
@@ -153,9 +166,12 @@ impl Bound {
         {
             return Ok(false);
         }
+        let now_us = context.now_us();
+        if self.token_end_s.is_some_and(|it| it <= now_us / 1_000_000) {
+            return Ok(false);
+        }
         let account = context.account(self.entry)?;
         if let Some(Account { policy, state }) = &account {
-            let now_us = context.now_us();
             let expires = self.passwords.is_some() && !self.was_late;
             if policy.is_closed(state, now_us) || expires && policy.has_expired(state, now_us) {
                 return Ok(false);

@@ -115,7 +115,7 @@ pub(crate) fn named(context: &View<'_>, identity: &str) -> Result<Option<Subject
 
 /// The DN of an identity: `dn:` and a DN, or `u:` and the `uid` of exactly one entry, or that `uid`
 /// alone. `None` if no entry fits.
-pub(crate) fn account_of(context: &Context<'_>, identity: &str) -> Result<Option<String>, Stop> {
+pub(crate) fn account_of(context: &View<'_>, identity: &str) -> Result<Option<String>, Stop> {
     let server = Subject::server();
     let context = context.of_server(&server);
     let subject = match has_form(identity) {

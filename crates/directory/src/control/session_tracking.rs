@@ -1,9 +1,9 @@
 //! Session tracking (draft-wahl-ldap-session-03): a client names the session for which it acts, and
 //! the server logs it.
 
-use crate::operations_log::clip;
 use crate::pace::Pace;
 use crate::session::Session;
+use answers::request_words::clip;
 use protocol::Message;
 use protocol::control::SessionTracking;
 use std::time::Instant;

@@ -1,5 +1,6 @@
 //! The listener for clients, as the directory sees it.
 
+use super::shown::ShownEntry;
 use policy::{LimitSettings, LimitSubject, Limits};
 use state::stop::Failure;
 
@@ -12,6 +13,11 @@ pub type SetLimits<'s> =
 pub trait Front: Send + Sync {
     /// The present connections.
     fn connections(&self) -> Connections;
+
+    /// Further entries of `cn=monitor`, superiors first; none by default.
+    fn shown(&self) -> Vec<ShownEntry> {
+        Vec::new()
+    }
 
     /// Reads the settings again. Returns the names of the changed ones, as one line.
     ///

@@ -4,13 +4,16 @@
 use protocol::ResultCode;
 use schema::{Name, TypeId};
 use state::access_rules::ACCESS_NAME;
+use state::candidate::CANDIDATE_NAME;
 use state::catalog::Catalog;
 use state::config::{IDENTITIES_NAME, INDEXES_NAME, SCHEMA_NAME};
 use state::rules::RULES_NAME;
 use state::stop::Stop;
 
-/// Containers, and the attributes read from the entries directly below each.
-const DEFINING: [(&str, &[&str]); 5] = [
+/// Containers, and the attributes read from the entries directly below each; and the candidate,
+/// whose own attributes are read.
+const DEFINING: [(&str, &[&str]); 6] = [
+    (CANDIDATE_NAME, &["pandoCandidateText"]),
     (
         SCHEMA_NAME,
         &[
@@ -50,7 +53,8 @@ pub(crate) fn refuse_misplaced(
         let of_container = |(_, defining): &&(&str, &[&str])| defining.contains(&text);
         let (container, _) = DEFINING.iter().find(of_container)?;
         let resolved = schema.resolve_name(container).ok()?;
-        let is_read = name.is_within(&resolved) && name.depth() == resolved.depth() + 1;
+        let below = usize::from(*container != CANDIDATE_NAME);
+        let is_read = name.is_within(&resolved) && name.depth() == resolved.depth() + below;
         (!is_read).then_some((text, *container))
     });
     let Some((text, container)) = misplaced else {
@@ -60,11 +64,12 @@ pub(crate) fn refuse_misplaced(
         SCHEMA_NAME => " (pando schema add FILE)",
         _ => "",
     };
+    let place = match container {
+        CANDIDATE_NAME => "the entry",
+        _ => "an entry directly below",
+    };
     Stop::refuse(
         ResultCode::UNWILLING_TO_PERFORM,
-        format!(
-            "{text} would do nothing here: put it into an entry directly below \
-             {container}{command}"
-        ),
+        format!("{text} would do nothing here: put it into {place} {container}{command}"),
     )
 }

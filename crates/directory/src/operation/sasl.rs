@@ -1,21 +1,26 @@
 //! SASL binds (RFC 4513 §5.2): EXTERNAL for processes of this machine and for certificates of TLS,
-//! PLAIN over protected connections, SCRAM for accounts whose stored password allows it.
+//! PLAIN and OAUTHBEARER over protected connections, SCRAM for accounts whose stored password
+//! allows it.
 
 mod external;
 mod scram;
 
 use crate::account::bind_state::BindState;
+use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::account::policed::Case;
 use crate::account::verdict::{Asked, Verdict};
 use crate::context::Context;
 use crate::control::proxy;
 use crate::operation::bind;
-use crate::operation::bind::Outcome;
+use crate::operation::bind::{Candidate, Outcome};
 use crate::peer::Peer;
+use answers::identity;
+use policy::mapping::Outside;
 use policy::{Authentication as Proof, PasswordSettings, Subject};
 use protocol::sasl::Plain;
 use protocol::{Authentication, ResultCode};
+use sasl::token::Issuers;
 use sasl::{Circumstances, Mechanism, Refusal};
 use state::stop::{self, Stop};
 
@@ -49,7 +54,9 @@ pub(super) fn authorization(given: &Authentication<'_>, begun: Option<&Exchange>
         return String::new();
     };
     match (Mechanism::named(mechanism), begun) {
-        (Some(Mechanism::Scram(_)), Some(begun)) => begun.scram.authorization.clone(),
+        (Some(Mechanism::Scram(_)), Some(Exchange::Scram(begun))) => {
+            begun.scram.authorization.clone()
+        }
         (Some(mechanism), _) => mechanism.authorization(credentials.unwrap_or_default()),
         (None, _) => String::new(),
     }
@@ -84,6 +91,16 @@ pub(super) fn bind(
             ResultCode::CONFIDENTIALITY_REQUIRED,
             "PLAIN is offered under TLS, where nobody can read the password",
         ),
+        Some(Mechanism::Bearer) => match circumstances.issuers() {
+            Some(issuers) if circumstances.private => {
+                bearer(context, bind_state, issuers, given, begun)
+            }
+            Some(_) => Stop::refuse(
+                ResultCode::CONFIDENTIALITY_REQUIRED,
+                "OAUTHBEARER is offered under TLS, where nobody can read the token",
+            ),
+            None => not_offered(&circumstances, given.mechanism),
+        },
         Some(Mechanism::Anonymous) if circumstances.offers(Mechanism::Anonymous) => {
             // What the client says of itself is in the log of operations.
             let trace = sasl::anonymous::trace(given.credentials.unwrap_or_default());
@@ -128,21 +145,71 @@ fn external(context: &Context<'_>, bind_state: &BindState<'_>) -> Result<Outcome
             .administrator(name, spelled, Proof::External);
         return Ok(Outcome::Accepted(Box::new(subject), None));
     }
-    let Some(name) = external::name_of(context, peer)? else {
+    let Some(identity) = external::identity_of(peer)? else {
         return bind::invalid_credentials();
     };
-    let Some(mut candidate) = bind::candidate(context, peer, name)? else {
-        return bind::invalid_credentials();
-    };
-    let case = Case::of(context, bind_state, candidate.entry)?;
-    if case.is_some_and(|it| it.is_locked()) {
-        return bind::invalid_credentials();
-    }
-    candidate.subject.authentication = match peer.unix_uid {
+    let proof = match peer.unix_uid {
         Some(_) => Proof::External,
         None => Proof::Certificate,
     };
-    Ok(Outcome::Accepted(Box::new(candidate.subject), None))
+    match mapped(context, bind_state, &identity, proof)? {
+        Some(found) => Ok(Outcome::Accepted(Box::new(found.subject), None)),
+        None => bind::invalid_credentials(),
+    }
+}
+
+/// The account that identity rules find for an identity of another system; `None` if there is none,
+/// or it may not bind.
+fn mapped<'c>(
+    context: &'c Context<'_>,
+    bind_state: &BindState<'_>,
+    identity: &Outside<'_>,
+    proof: Proof,
+) -> Result<Option<Candidate<'c>>, Stop> {
+    let server = Subject::server();
+    let name = match identity::name_of(&context.of_server(&server), identity)? {
+        Ok(name) => name,
+        Err(why) => {
+            let parts = &identity.parts;
+            tracing::info!(?parts, ?proof, "the client's identity is nobody's: {why}");
+            return Ok(None);
+        }
+    };
+    let Some(mut candidate) = bind::candidate(context, bind_state.peer, name)? else {
+        return Ok(None);
+    };
+    let case = Case::of(context, bind_state, candidate.entry)?;
+    candidate.subject.authentication = proof;
+    Ok(Some(candidate).filter(|_| !case.is_some_and(|it| it.is_locked())))
+}
+
+/// OAUTHBEARER (RFC 7628): binds as the entry that the claims of a token stand for, until it
+/// expires. A client whose token is not accepted is told so, and refused by its next bind.
+fn bearer(
+    context: &Context<'_>,
+    bind_state: &BindState<'_>,
+    issuers: &Issuers,
+    given: &Given<'_>,
+    begun: Option<Box<Exchange>>,
+) -> Result<Outcome, Stop> {
+    if let Some(Exchange::Refused(why)) = begun.map(|it| *it) {
+        return Stop::refuse(ResultCode::INVALID_CREDENTIALS, why);
+    }
+    let credentials = given.credentials.unwrap_or_default();
+    let message = sasl::bearer::read(credentials).or_else(refused)?;
+    let failure = match issuers.verify(message.token, bind_state.now_us / 1_000_000) {
+        Ok(proved) => match mapped(context, bind_state, &proved.identity, Proof::Token)? {
+            Some(found) => {
+                let bound = Bound::by_token(context, found.entry, proved.end_s);
+                return Ok(Outcome::Accepted(Box::new(found.subject), Some(bound)));
+            }
+            None => proved.is_nobodys(),
+        },
+        Err(failure) => failure,
+    };
+    tracing::info!("OAUTHBEARER: {failure}");
+    let next = Exchange::Refused(format!("OAUTHBEARER: {failure}"));
+    Ok(Outcome::Challenge(failure.answer(), Box::new(next)))
 }
 
 /// PLAIN (RFC 4616): an identity and a password.

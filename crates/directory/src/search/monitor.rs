@@ -49,7 +49,10 @@ pub(crate) fn tree(shared: &DirectoryState, catalog: &Catalog) -> Result<Vec<Nod
     put_writes(&mut tree, shared, &status, now_us);
     put_indexes(&mut tree, shared, &status);
     put_searches(&mut tree, shared, &status);
-    for shown in shared.monitor.shown.get().into_iter().flat_map(|it| it()) {
+    put_differences(&mut tree, shared, catalog);
+    let of_front = shared.monitor.front().map(|it| it.shown());
+    let of_others = shared.monitor.shown.get().map(|it| it());
+    for shown in of_front.into_iter().chain(of_others).flatten() {
         tree.put(&below(&shown.name), "pandoMonitored", |entry| {
             let values = shown.values.into_iter();
             values.for_each(|(attribute, value)| entry.put(attribute, [value]));
@@ -329,6 +332,18 @@ fn put_searches(tree: &mut Tree<'_>, shared: &DirectoryState, status: &Status) {
             number(entry, "pandoSearchMicroseconds", costs.took_us);
             entry.put("monitorTimestamp", [generalized_time(costs.last_us)]);
             entry.put("pandoIndexAdvice", advice(&costs, &status.indexes));
+        });
+    }
+}
+
+/// Adds the decisions in which a candidate for the access rules differs; nothing without one.
+fn put_differences(tree: &mut Tree<'_>, shared: &DirectoryState, catalog: &Catalog) {
+    let pair = catalog.candidate.as_ref().map(|it| it.pair);
+    let shown = pair.map(|it| shared.monitor.differences.shown(it));
+    for it in shown.into_iter().flatten() {
+        tree.put(&below(&it.name), it.class, |entry| {
+            let values = it.values.into_iter();
+            values.for_each(|(attribute, values)| entry.put(attribute, values));
         });
     }
 }

@@ -18,6 +18,19 @@ pub(crate) fn step(
     Running { search, sink }: &mut Running,
     out: &mut Vec<u8>,
 ) -> Result<Step, Stop> {
+    let step = step_any(context, call, search, sink, out);
+    call.operations.examined(search.limits.examined);
+    step
+}
+
+#[inline(always)]
+fn step_any(
+    context: &Context<'_>,
+    call: &SearchCall<'_>,
+    search: &mut Search,
+    sink: &mut Sink,
+    out: &mut Vec<u8>,
+) -> Result<Step, Stop> {
     if let Some(step) = step_apart(context, call, search, sink, out)? {
         return Ok(step);
     }

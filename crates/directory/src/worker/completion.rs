@@ -38,6 +38,7 @@ impl Worker {
     ) -> Flow {
         // The client must read its own write, so the next read uses a new snapshot.
         self.reader.reset();
+        self.operations.goes_on();
         let operation = Operation::completed_by(&completion);
         let (id, before) = (completion.id, out.len());
         let flow = match self.finish(session, completion, out) {
@@ -359,6 +360,9 @@ impl Worker {
             out.truncate(before);
             let result = failure::result_of(stop);
             response::write_result(out, id, kind, &result, &[]);
+            if let Ok(message) = Message::decode(&again.message, &limits) {
+                self.note_denial(session, &message, &out[before..]);
+            }
             Flow::Done
         });
         if !session.hashing {

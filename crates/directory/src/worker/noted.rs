@@ -9,9 +9,23 @@ use protocol::{Message, MessageId};
 impl Worker {
     /// Begins the line of an operation.
     #[cold]
-    pub(super) fn begin_note(&mut self, session: &Session, message: &Message<'_>) {
+    pub(super) fn begin_note(
+        &mut self,
+        session: &Session,
+        message: &Message<'_>,
+        exchanged: Option<String>,
+    ) {
         let catalog = self.shared.catalog.load_full();
-        self.operations.begin(&catalog, session, message);
+        self.operations.begin(&catalog, session, message, exchanged);
+    }
+
+    /// Records for the audit that a request was refused, if access rules have refused it.
+    #[cold]
+    pub(super) fn note_denial(&self, session: &Session, message: &Message<'_>, out: &[u8]) {
+        if self.shared.recording.is_some() {
+            let catalog = self.shared.catalog.load_full();
+            self.operations.denied(&catalog, session, message, out);
+        }
     }
 
     /// Records a bind that failed or that waits for a password check, because failed binds are
@@ -21,11 +35,12 @@ impl Worker {
         &mut self,
         session: &Session,
         message: &Message<'_>,
+        exchanged: Option<String>,
         out: &[u8],
         flow: &Flow,
     ) {
         if matches!(flow, Flow::Waiting) || operations_log::says_failure(out) {
-            self.note_failed_bind(session, message, out, flow);
+            self.note_failed_bind(session, message, exchanged, out, flow);
         }
     }
 
@@ -34,10 +49,11 @@ impl Worker {
         &mut self,
         session: &Session,
         message: &Message<'_>,
+        exchanged: Option<String>,
         out: &[u8],
         flow: &Flow,
     ) {
-        self.begin_note(session, message);
+        self.begin_note(session, message, exchanged);
         self.note(session, message.id, out, flow);
     }
 

@@ -1,9 +1,9 @@
 //! `pando access apply` and `undo`.
 
 use super::ground::{Ground, RuleFile};
+use super::node::{connect, connect_to};
 use super::replace::replace;
 use super::stored::Stored;
-use super::{connect, connect_to};
 use crate::channel::Channel;
 use crate::cli::{AccessApply, AccessNode};
 use crate::report::{Problem, say};
@@ -28,7 +28,7 @@ pub fn apply(it: &AccessApply) -> Result<(), Problem> {
     let mut channel = connect(dir, &it.remote)?;
     let stored = Stored::read(&mut channel)?;
     if !it.none {
-        refuse_bad(it, &mut channel, &file)?;
+        refuse_bad(it.force, &mut channel, &file)?;
         if !it.force {
             stored.refuse_loss(&file.text.rules)?;
         }
@@ -105,9 +105,9 @@ fn places(it: &AccessApply) -> Result<(Option<&Path>, Option<&Path>), Problem> {
 
 /// Refuses rules that mean nothing under the server's schema, and unless forced those that open
 /// secrets. The server refuses rules by which their author could write none any more.
-fn refuse_bad(it: &AccessApply, channel: &mut Channel, file: &RuleFile) -> Result<(), Problem> {
+pub fn refuse_bad(forced: bool, channel: &mut Channel, file: &RuleFile) -> Result<(), Problem> {
     let ground = Ground::of(channel)?;
-    match opens_secrets(file, &ground)? && !it.force {
+    match opens_secrets(file, &ground)? && !forced {
         false => Ok(()),
         true => Err(Problem::failed(
             "nothing was applied, as anonymous clients could use secrets by these rules; \

@@ -25,9 +25,12 @@ pub struct Replaced {
 
 /// One update of an entry.
 #[derive(Debug, PartialEq)]
-enum Update {
+pub enum Update {
+    /// Adds an entry of this name.
     Add(String, Vec<OwnedAttribute>),
+    /// Changes values.
     Modify(String, Vec<(ChangeOperation, OwnedAttribute)>),
+    /// Deletes an entry.
     Delete(String),
 }
 
@@ -41,8 +44,22 @@ pub fn replace(
     stored: &Stored,
     rules: &[Rule],
 ) -> Result<Replaced, Problem> {
+    replace_with(channel, stored, rules, [])
+}
+
+/// Like [`replace`], with further updates in the same transaction.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn replace_with(
+    channel: &mut Channel,
+    stored: &Stored,
+    rules: &[Rule],
+    more: impl IntoIterator<Item = Update>,
+) -> Result<Replaced, Problem> {
     refuse_equal_names(rules)?;
-    let (updates, replaced) = updates(stored, rules)?;
+    let (mut updates, replaced) = updates(stored, rules)?;
+    updates.extend(more);
     if !updates.is_empty() {
         let requests: Vec<Request<'_>> = updates.iter().map(Update::as_request).collect();
         channel.transaction(&requests)?;
@@ -134,7 +151,7 @@ fn keep_former(stored: &Stored) -> Result<Update, Problem> {
 }
 
 /// Exchanges the value of an attribute, which must still be the one before.
-fn exchange(
+pub fn exchange(
     changes: &mut Vec<(ChangeOperation, OwnedAttribute)>,
     attribute: &str,
     before: &str,
@@ -158,7 +175,8 @@ fn entry_name(rule: &str) -> String {
 }
 
 impl Update {
-    fn as_request(&self) -> Request<'_> {
+    /// The request for the update.
+    pub fn as_request(&self) -> Request<'_> {
         match self {
             Update::Add(entry, attributes) => Request::Add(AddRequest {
                 entry,

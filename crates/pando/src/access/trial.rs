@@ -5,7 +5,8 @@ pub(super) mod text;
 pub(super) mod world;
 
 use super::ground::{Ground, RuleFile};
-use super::{connect, live};
+use super::live;
+use super::node::connect;
 use crate::cli::{AccessExplain, AccessTest};
 use crate::report::{Problem, note, say};
 use line::Line;

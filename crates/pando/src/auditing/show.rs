@@ -32,7 +32,12 @@ pub fn show(it: &AuditShow) -> Result<(), Problem> {
             && since.as_deref().is_none_or(|since| time >= since)
             && until.as_deref().is_none_or(|until| time < until)
     };
-    for path in &Source::of(&it.files)?.files {
+    let source = Source::of(&it.files)?;
+    let attempts = match it.attempts {
+        true => source.attempts()?,
+        false => None,
+    };
+    for path in &attempts.unwrap_or(source).files {
         each_line(path, &mut |number, bytes| match Written::read(bytes) {
             Ok(Written::Line(line)) if matches(&line) => say(String::from_utf8_lossy(bytes)),
             Ok(_) => Ok(()),

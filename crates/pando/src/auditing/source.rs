@@ -3,13 +3,15 @@
 use crate::cli::AuditFiles;
 use crate::node_folder::data_folder;
 use crate::report::Problem;
-use replica::audit_files::{Lines, files, folder};
+use replica::audit_files::{Lines, attempts_folder, files, folder};
 use std::path::{Path, PathBuf};
 
 /// Where lines come from.
 pub(super) struct Source {
     /// The files in their order.
     pub files: Vec<PathBuf>,
+    /// The folder of the files; `None` for single files.
+    folder: Option<PathBuf>,
     /// The folder of the node whose files they are; `None` for other files.
     pub node: Option<PathBuf>,
 }
@@ -25,6 +27,7 @@ impl Source {
         match given.paths.iter().find(|it| it.is_dir()) {
             None => Ok(Source {
                 files: given.paths.clone(),
+                folder: None,
                 node: None,
             }),
             Some(folder) => Err(Problem::usage(format_args!(
@@ -43,8 +46,24 @@ impl Source {
         let found = files(&lines).map_err(|error| Problem::file(&lines, error))?;
         Ok(Source {
             files: found.into_iter().map(|(_, path)| path).collect(),
+            folder: Some(lines),
             node: is_node.then(|| dir.to_owned()),
         })
+    }
+
+    /// The files of lines about failed binds and refused operations, which lie in the folder of the
+    /// others; `None` for single files.
+    pub fn attempts(&self) -> Result<Option<Source>, Problem> {
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        let attempts = attempts_folder(folder);
+        let found = files(&attempts).map_err(|error| Problem::file(&attempts, error))?;
+        Ok(Some(Source {
+            files: found.into_iter().map(|(_, path)| path).collect(),
+            folder: None,
+            node: self.node.clone(),
+        }))
     }
 }
 

@@ -60,7 +60,14 @@ pub fn verify(it: &AuditVerify) -> Result<(), Problem> {
     if let Some(wanted) = &wanted {
         found.compare(wanted);
     }
-    found.report()
+    let reported = found.report("");
+    match Source::of(&it.files)?.attempts()? {
+        Some(attempts) if !attempts.files.is_empty() => {
+            let found = examine(&attempts, None)?;
+            reported.and(found.report(" about failed binds and denials"))
+        }
+        _ => reported,
+    }
 }
 
 fn parse_head(text: &str) -> Result<Wanted, Problem> {
@@ -149,11 +156,12 @@ impl Found {
         }
     }
 
-    fn report(self) -> Result<(), Problem> {
+    /// Prints what was found; `about` says which lines it was found in.
+    fn report(self, about: &str) -> Result<(), Problem> {
         for problem in &self.problems {
             note(problem);
         }
-        let lines = counted(self.lines, "line");
+        let lines = format!("{}{about}", counted(self.lines, "line"));
         if self.count == 0 {
             let Some((first, head)) = self.first.zip(self.verifier.head()) else {
                 return say("no lines");

@@ -21,12 +21,20 @@ pub enum AccessAction {
     Apply(AccessApply),
     /// Bring back the rules before the last apply or undo
     Undo(AccessNode),
+    /// Let the rules of a file judge requests beside those in force, deciding nothing
+    Shadow(AccessShadow),
+    /// Show how often, and where, these rules decide differently from those in force
+    Differences(AccessDifferences),
+    /// Replace all rules by those that judge beside them, in one transaction
+    Activate(AccessActivate),
     /// Read a file of rules and say what is wrong or suspicious in it, changing nothing
     Check(AccessCheck),
     /// Decide the questions of a file of tests by a file of rules
     Test(AccessTest),
     /// Say why a file of rules, a node or a server decides a question as it does
     Explain(AccessExplain),
+    /// Show which rules and clauses depend on each entry, and how many steps a decision takes
+    Cost(AccessCost),
     /// Carry access rules of slapd or of 389 Directory Server over
     Import(AccessImport),
 }
@@ -60,6 +68,8 @@ pub enum RuleSource {
     Current,
     /// Those that undo would bring back
     Former,
+    /// Those that judge beside the applied ones, by `pando access shadow`
+    Candidate,
     /// The rules proposed for a new directory
     Default,
     /// Those that decide while no rules are applied
@@ -85,6 +95,55 @@ pub struct AccessApply {
     /// A server elsewhere
     #[command(flatten)]
     pub remote: Remote,
+}
+
+/// `pando access shadow`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Requests are judged behind their answers, so no answer changes. All nodes of a \
+    cluster judge the requests of their own clients.\n\
+    Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+pub struct AccessShadow {
+    /// The node's folder, unless --url is given, then the file of rules (`-`: standard input)
+    #[arg(value_names = ["DIR", "FILE"], num_args = 0..=2, value_hint = ValueHint::AnyPath)]
+    pub what: Vec<PathBuf>,
+    /// Remove the rules that judge beside those in force
+    #[arg(long)]
+    pub off: bool,
+    /// Judge for at most PERCENT of each serving thread's time; 100 judges every request
+    #[arg(long, value_name = "PERCENT", default_value_t = 3,
+        value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub share: u8,
+    /// Take the rules also if they open secrets to anonymous clients
+    #[arg(long)]
+    pub force: bool,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+}
+
+/// `pando access differences`
+#[derive(Debug, Args)]
+pub struct AccessDifferences {
+    /// The node or the server
+    #[command(flatten)]
+    pub node: AccessNode,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `pando access activate`
+#[derive(Debug, Args)]
+pub struct AccessActivate {
+    /// The node or the server
+    #[command(flatten)]
+    pub node: AccessNode,
+    /// Activate the rules also if they open secrets to anonymous clients, or remove rules within
+    /// an area
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `pando access check`
@@ -142,6 +201,29 @@ pub struct AccessExplain {
     /// Take names, entries and members from this file of tests
     #[arg(long, value_name = "TESTS", value_hint = ValueHint::FilePath)]
     pub facts: Option<PathBuf>,
+    /// Take the schema and the secrets of the node in DIR [default: the standard schema]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub schema: Option<PathBuf>,
+    /// A server elsewhere
+    #[command(flatten)]
+    pub remote: Remote,
+}
+
+/// `pando access cost`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A step is one look at a rule, a clause, a target, an assertion of a filter, or a \
+    fact of an entry. Where no rule and no clause depends on each entry, a search decides once for \
+    all entries directly below a name.\n\
+    Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+pub struct AccessCost {
+    /// The file of rules (`-`: standard input) or the folder of a node, unless --url is given
+    #[arg(value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
+    pub what: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
     /// Take the schema and the secrets of the node in DIR [default: the standard schema]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub schema: Option<PathBuf>,

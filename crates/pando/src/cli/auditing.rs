@@ -55,6 +55,9 @@ pub struct AuditShow {
     /// Where the lines are.
     #[command(flatten)]
     pub files: AuditFiles,
+    /// Lines about failed binds and refused operations instead of changes
+    #[arg(long)]
+    pub attempts: bool,
     /// Changes by this subject, acting or real: a DN or an entryUUID
     #[arg(long, value_name = "DN|UUID")]
     pub who: Option<String>,

@@ -69,7 +69,7 @@ pub struct IdentityShow {
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("identity").required(true).args([
-        "certificate", "unix", "kerberos", "token", "sasl"
+        "certificate", "unix", "kerberos", "token", "token_file", "sasl"
     ])),
     after_help = "Exit status: 0 the identity stands for an entry, 1 it stands for none, 2 wrong \
     usage."
@@ -90,6 +90,9 @@ pub struct IdentityTest {
     /// A claim of a token; several of one token: --token iss=https://id.example.com --token sub=ada
     #[arg(long, value_name = "CLAIM=VALUE")]
     pub token: Vec<String>,
+    /// The claims of a JSON Web Token in a file. Its signature and its time are not looked at
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
     /// The name given to a SASL mechanism
     #[arg(long, value_name = "NAME")]
     pub sasl: Option<String>,

@@ -109,7 +109,7 @@ impl SubjectRules {
 }
 
 /// Returns whether earlier rules decide about everything that a rule is about.
-fn is_dead(earlier: &[CompiledRule], rule: &CompiledRule) -> bool {
+pub(super) fn is_dead(earlier: &[CompiledRule], rule: &CompiledRule) -> bool {
     rule.targets.iter().all(|target| {
         let mut left = rule.about.objects().perhaps;
         let deciding = earlier

@@ -11,9 +11,9 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use schema::Truth;
+use schema::{Name, Truth};
 
-use crate::access::decide::{OnEntry, Question, Ruling};
+use crate::access::decide::{OnEntry, Question, Ruling, SubjectRules};
 use crate::access::facts::EntryFacts;
 use crate::access::objects::{Answer, Bits, Object, ObjectSet};
 use crate::access::region::{Held, Region, effect};
@@ -65,6 +65,18 @@ struct Decided {
     right: Right,
     rulings: Vec<Ruling>,
     steps: Steps,
+}
+
+impl SubjectRules {
+    /// Returns room for decisions about the entries directly below a name, there or not, without
+    /// those that the target of a rule names, and the names of the latter.
+    ///
+    /// A directory has few of them. Together with the others they would keep the rules open that
+    /// are about them alone, and each of these would be asked about every entry.
+    pub fn outlook_below(&self, base: Name) -> (Outlook, Vec<Name>) {
+        let (region, apart) = self.region_of_others(base);
+        (region.outlook(), apart)
+    }
 }
 
 impl Region {

@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::RangeInclusive;
+
 use schema::{Name, Schema, Truth};
 
 /// Octets between the values of an RDN's normal form; see [`Name`].
@@ -203,10 +205,14 @@ impl NamePattern {
         self.open_below && matches!(self.judge(base, &[]), Matching::Yes(_))
     }
 
-    /// Returns whether an entry at or below `base` may match.
-    pub(super) fn may_match_within(&self, base: &Name) -> bool {
-        let reaches = self.open_below || self.rdns.len() >= base.depth();
-        reaches && self.levels(base, &[]) != Matching::No
+    /// Returns whether an entry at or below `base` may match whose name has so many RDNs.
+    pub(super) fn may_match_within(&self, base: &Name, depths: RangeInclusive<usize>) -> bool {
+        let own = self.rdns.len();
+        let fits = match self.open_below {
+            true => own <= *depths.end(),
+            false => own >= base.depth() && depths.contains(&own),
+        };
+        fits && self.levels(base, &[]) != Matching::No
     }
 }
 

@@ -69,6 +69,26 @@ impl SubjectRules {
             reach,
         }
     }
+
+    /// Judges the rules on the entries directly below a name, there or not, without those that the
+    /// target of a rule names. Returns the names of the latter, too, each once.
+    pub(super) fn region_of_others(&self, base: Name) -> (Region, Vec<Name>) {
+        let (reach, mut apart) = (Reach::One, Vec::new());
+        let area = Area { base: &base, reach };
+        let rules = self.inner().rules.iter();
+        let targets = rules
+            .map(|it| area.matches_others(it, &mut apart))
+            .collect();
+        apart.sort_unstable();
+        apart.dedup();
+        let region = Region {
+            targets,
+            rules: self.clone(),
+            base,
+            reach,
+        };
+        (region, apart)
+    }
 }
 
 impl Region {

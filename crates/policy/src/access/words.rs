@@ -107,13 +107,15 @@ pub enum Way {
     Certificate,
     /// With SASL EXTERNAL, by a certificate or by the user of a Unix socket.
     External,
+    /// With a token of an issuer (SASL OAUTHBEARER).
+    Token,
     /// As an identity that another one acts as.
     Proxied,
 }
 
 impl Way {
     /// All ways.
-    pub const ALL: [Way; 9] = [
+    pub const ALL: [Way; 10] = [
         Way::Tls,
         Way::Local,
         Way::Cleartext,
@@ -122,6 +124,7 @@ impl Way {
         Way::Scram,
         Way::Certificate,
         Way::External,
+        Way::Token,
         Way::Proxied,
     ];
 
@@ -136,6 +139,7 @@ impl Way {
             Way::Scram => "scram",
             Way::Certificate => "certificate",
             Way::External => "external",
+            Way::Token => "token",
             Way::Proxied => "proxied",
         }
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::DecodeError;
 use crate::base64;
 use crate::ber::decode_text;
-use crate::error::Component;
+
+use super::gs2::{ClientBinding, Header, name_of, unknown};
 
 /// The first message: `n,,n=user,r=nonce`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,17 +23,6 @@ pub struct ClientFirst<'a> {
     pub user: Cow<'a, str>,
     /// Random characters.
     pub nonce: &'a str,
-}
-
-/// A client's words about binding the exchange to the channel (RFC 5802 §6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientBinding<'a> {
-    /// `n`: the client cannot.
-    None,
-    /// `y`: the client can, and has not seen that the server can.
-    Unoffered,
-    /// `p=`: the exchange is bound by a binding of this type (RFC 5056 §7.1).
-    Type(&'a str),
 }
 
 /// The last message: `c=biws,r=nonce,p=proof`.
@@ -52,22 +42,15 @@ impl<'a> ClientFirst<'a> {
     /// Decodes the credentials of the first bind request.
     pub fn decode(credentials: &'a [u8]) -> Result<Self, DecodeError> {
         let text = decode_text(credentials)?;
-        let (binding, rest) = text.split_once(',').ok_or(DecodeError::Truncated)?;
-        let (authorization, bare) = rest.split_once(',').ok_or(DecodeError::Truncated)?;
-        let binding = match (binding, binding.strip_prefix("p=")) {
-            ("n", _) => ClientBinding::None,
-            ("y", _) => ClientBinding::Unoffered,
-            (_, Some(name)) if !name.is_empty() => ClientBinding::Type(name),
-            _ => return Err(unknown(binding)),
-        };
-        let authorization = match authorization {
-            "" => Cow::Borrowed(""),
-            named => name_of(Attributes::of(named).next("a=")?)?,
-        };
+        let (header, bare) = Header::decode(text)?;
+        let Header {
+            text: header,
+            binding,
+            authorization,
+        } = header;
         let mut attributes = Attributes::of(bare);
         let user = name_of(attributes.next("n=")?)?;
         let nonce = attributes.next("r=")?;
-        let header = text.strip_suffix(bare).ok_or(DecodeError::Truncated)?;
         Ok(ClientFirst {
             header,
             bare,
@@ -127,29 +110,6 @@ impl<'a> Attributes<'a> {
             false => Ok(value),
         }
     }
-}
-
-#[cold]
-fn unknown(part: &str) -> DecodeError {
-    DecodeError::UnknownChoice {
-        what: Component::ScramAttribute,
-        tag: part.bytes().next().unwrap_or(0),
-    }
-}
-
-/// A name, in which a comma is `=2C` and an equals sign `=3D`.
-fn name_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once('=') {
-        if !after.starts_with("2C") && !after.starts_with("3D") {
-            return Err(unknown("="));
-        }
-        rest = after;
-    }
-    Ok(match text.contains('=') {
-        true => Cow::Owned(text.replace("=2C", ",").replace("=3D", "=")),
-        false => Cow::Borrowed(text),
-    })
 }
 
 fn octets(text: &str) -> Result<Vec<u8>, DecodeError> {

@@ -78,6 +78,20 @@ impl AuditKeeper {
         let Some(rules) = rules else {
             return Ok(None);
         };
+        AuditKeeper::of_folder(folder, rules, head, standing).map(Some)
+    }
+
+    /// The keeper of a folder of lines. `head` is the end of their chain.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(super) fn of_folder(
+        folder: PathBuf,
+        rules: FileRules,
+        head: Head,
+        standing: &Arc<AuditStanding>,
+    ) -> Result<AuditKeeper, Failure> {
+        let wrong = |error| Failure::file(folder.display().to_string(), error);
         let end = end_of(&folder).map_err(wrong)?;
         let end = end.filter(|end| !is_of_another(&end.head, &head));
         if end.is_none() && !files(&folder).map_err(wrong)?.is_empty() {
@@ -98,7 +112,7 @@ impl AuditKeeper {
             keeper.go_on_at(&end).map_err(wrong)?;
         }
         keeper.tell();
-        Ok(Some(keeper))
+        Ok(keeper)
     }
 
     /// Like [`open`](Self::open), for a database that goes back to a checkpoint: lines about later

@@ -141,6 +141,10 @@ const LEVEL_3: u32 = 3;
 /// The files of definitions that came with format level 3.
 const FILES_OF_LEVEL_3: &[(&str, &str)] = &[
     (
+        "pando_candidate.schema",
+        include_str!("../../definitions/pando_candidate.schema"),
+    ),
+    (
         "pando_identities.schema",
         include_str!("../../definitions/pando_identities.schema"),
     ),

@@ -45,7 +45,9 @@ impl Connection {
         self.heard = self.heard.wrapping_add(1).max(1);
         self.bundle.consider(message);
         if waits {
-            self.held_reads.hold(message.id, bytes, &self.unfinished);
+            let received = self.session.received();
+            self.held_reads
+                .hold(message.id, bytes, received, &self.unfinished);
             return true;
         }
         let done = self.perform(worker, rules, &whole, out);
@@ -77,7 +79,10 @@ impl Connection {
                 continue;
             };
             let bytes = &read.bytes;
-            if !self.perform(worker, rules, &Whole { message, bytes }, out) {
+            let newer = self.session.set_received(read.received);
+            let done = self.perform(worker, rules, &Whole { message, bytes }, out);
+            self.session.set_received(newer);
+            if !done {
                 self.held_reads.give_back(read, &self.unfinished);
                 self.stall = Stall::ReadPostponed;
                 return;

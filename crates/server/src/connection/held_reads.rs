@@ -10,6 +10,7 @@
 //!   a read that still waits for one of them.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use protocol::{Message, MessageId, Request};
 
@@ -44,6 +45,8 @@ pub struct HeldRead {
     id: MessageId,
     /// The whole message.
     pub bytes: Vec<u8>,
+    /// When the message was read; `None` if operations are not logged.
+    pub received: Option<Instant>,
 }
 
 impl HeldReads {
@@ -57,13 +60,20 @@ impl HeldReads {
     }
 
     /// Holds a read until all operations begun so far have ended.
-    pub fn hold(&mut self, id: MessageId, bytes: &[u8], unfinished: &Unfinished) {
+    pub fn hold(
+        &mut self,
+        id: MessageId,
+        bytes: &[u8],
+        received: Option<Instant>,
+        unfinished: &Unfinished,
+    ) {
         let present = self.present.get_or_insert_default();
         present.bytes += bytes.len() + READ_BYTES;
         present.reads.push_back(HeldRead {
             after: unfinished.begun(),
             id,
             bytes: bytes.to_vec(),
+            received,
         });
     }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::listen::ClientCertificates;
 use super::log_format::LogFormat;
+use super::oauth::Oauth;
 use super::section::{Reload, Section, Setting, limits, section};
 
 /// All sections, in the order of the sample file.
@@ -346,6 +347,11 @@ section! {
     "sasl" Sasl {
         /// Offer ANONYMOUS (RFC 4505), a login as nobody, on connections opened afterwards.
         anonymous: bool = false, "`true` or `false`", AtOnce;
+
+        /// Issuers whose tokens are accepted by OAUTHBEARER (RFC 7628), on connections opened
+        /// afterwards: { issuer = "https://id.example.com", audience = ["ldap"], keys = "k.json" },
+        /// and further settings, which the guide about identities lists.
+        oauth: Vec<Oauth> = Vec::new(), "list of tables", AtOnce;
     }
 }
 
@@ -366,6 +372,10 @@ section! {
 
         /// Refuse writes while their lines cannot be written.
         required: bool = false, "`true` or `false`", Restart;
+
+        /// Seconds of failed binds and refused operations that lines in data/audit/attempts count,
+        /// by account or entry and by where they came from. 0: no such lines.
+        attempts_interval_s: u32 = 60, "seconds" in [0..=3_600], Restart;
 
         /// Mebibytes from which on a file of lines is closed and another one begun.
         file_mib: u32 = 64, "MiB" in [1..=1_024], Restart;

@@ -4,7 +4,7 @@ use super::plain::PlainView;
 use audit::Author;
 use policy::Subject;
 use std::borrow::Cow;
-use store::Lookup;
+use store::{EntryId, Lookup};
 
 impl PlainView<'_> {
     /// Returns the author of a change that the view's subject makes, allowed by the rule that
@@ -49,7 +49,12 @@ impl PlainView<'_> {
             },
             (None, _) => None,
         };
-        let row = id.and_then(|it| self.snapshot.entry(it).ok().flatten());
+        id.map_or_else(String::new, |it| self.uuid_text(it))
+    }
+
+    /// The entryUUID of an entry as text; empty if the entry does not exist or has none.
+    pub fn uuid_text(&self, id: EntryId) -> String {
+        let row = self.snapshot.entry(id).ok().flatten();
         let uuid = row.and_then(|it| it.attribute(self.catalog.known.entry_uuid.number));
         let first = uuid.and_then(|it| it.values().into_iter().next());
         first.map_or_else(String::new, |it| String::from_utf8_lossy(it).into_owned())

@@ -1,12 +1,12 @@
 //! Explanations of decisions about access: of whomever, made as operations make them.
 
-use super::facts::{OfEntry, OfSubject, Place};
+use super::facts::{OfEntry, OfSubject};
 use super::plain::PlainView;
 use super::ruled::Claim;
 use crate::stop::{Failure, Stop};
 use policy::Subject;
 use policy::access::compile::RuleSet;
-use policy::access::decide::{Question, SubjectRules};
+use policy::access::decide::{Question, Ruling, SubjectRules};
 use policy::access::facts::{Asker, Identity};
 use policy::access::objects::Object;
 use policy::access::right::Right;
@@ -87,8 +87,8 @@ impl PlainView<'_> {
         if let Some(explained) = self.beside_rules(&subject, name, claim) {
             return Ok(explained);
         }
-        let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
-        let entry = OfEntry::named(self, name, place, None);
+        let id = row.map(|(id, _)| id);
+        let entry = OfEntry::named(self, name, id, None);
         let question = Question {
             object: claim.object,
             value: claim.value,
@@ -104,6 +104,33 @@ impl PlainView<'_> {
             });
         }
         Ok(explained)
+    }
+
+    /// Decides a claim of a subject to the entry of this name, which may exist or not, by rules
+    /// that need not be in force. `None` where no rules are asked, in the configuration and the
+    /// monitor, and where the entry cannot be read as a whole.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn ruling_under(
+        &self,
+        rules: &SubjectRules,
+        name: &Name,
+        claim: &Claim<'_>,
+    ) -> Result<Option<Ruling>, Stop> {
+        let (catalog, (object, value)) = (self.catalog, (claim.object, claim.value));
+        if name.is_within(&catalog.config) || name.is_within(&catalog.monitor) {
+            return Ok(None);
+        }
+        if let Object::Use(it) = object
+            && !rules.set().decides(it)
+        {
+            let (allowed, place) = (FREE.contains(&it), None);
+            return Ok(Some(Ruling { allowed, place }));
+        }
+        let entry = OfEntry::named(self, name, self.id_of_asked(name)?, None);
+        let ruling = rules.decide(&entry, Question { object, value }, claim.right);
+        Ok((!entry.is_cut()).then_some(ruling))
     }
 
     /// The decision where operations do not ask the rules alone.

@@ -102,7 +102,9 @@ pub(super) struct OfEntry<'f> {
     /// The name, read when it is asked for.
     name: OnceCell<Cow<'f, Name>>,
     /// The entry; `None` if there is none of this name.
-    place: Option<Place<'f, 'f>>,
+    id: Option<EntryId>,
+    /// Its row, read when it is asked for; `None` if it cannot be read.
+    row: OnceCell<Option<EntryView<'f>>>,
     /// Where ids of entries are remembered by name, if no two entries may have the same name.
     ids: Option<&'f Ruled>,
     cut: Cell<bool>,
@@ -120,7 +122,8 @@ impl<'f> OfEntry<'f> {
         OfEntry {
             view,
             name: OnceCell::new(),
-            place: Some(place),
+            id: Some(place.id),
+            row: OnceCell::from(Some(*place.row)),
             ids,
             cut: Cell::new(false),
             has_read: Cell::new(false),
@@ -131,13 +134,14 @@ impl<'f> OfEntry<'f> {
     pub fn named(
         view: &'f PlainView<'f>,
         name: &'f Name,
-        place: Option<Place<'f, 'f>>,
+        id: Option<EntryId>,
         ids: Option<&'f Ruled>,
     ) -> OfEntry<'f> {
         OfEntry {
             view,
             name: OnceCell::from(Cow::Borrowed(name)),
-            place,
+            id,
+            row: OnceCell::new(),
             ids,
             cut: Cell::new(false),
             has_read: Cell::new(false),
@@ -149,10 +153,21 @@ impl<'f> OfEntry<'f> {
         let mut spelled = Vec::with_capacity(64);
         let view = self.view;
         view.snapshot
-            .write_name(self.place?.row, &mut spelled)
+            .write_name(self.place()?.row, &mut spelled)
             .ok()?;
         let spelled = std::str::from_utf8(&spelled).ok()?;
         view.catalog.schema.resolve_name(spelled).ok()
+    }
+
+    /// The entry with its row; `None` if there is none of this name, or the row cannot be read.
+    fn place(&self) -> Option<Place<'_, 'f>> {
+        let id = self.id?;
+        let row = self.row.get_or_init(|| {
+            let row = self.view.snapshot.entry(id).ok().flatten();
+            self.cut.set(self.cut.get() || row.is_none());
+            row
+        });
+        row.as_ref().map(|row| Place { id, row })
     }
 
     /// Whether a fact was asked for that follows from the values of the entry.
@@ -183,7 +198,7 @@ impl EntryFacts for OfEntry<'_> {
     }
 
     fn is_named(&self, name: &Name) -> Truth {
-        let (Some(ids), Some(place)) = (self.ids, self.place) else {
+        let (Some(ids), Some(id)) = (self.ids, self.id) else {
             return (self.name() == name).into();
         };
         let find = || {
@@ -193,11 +208,11 @@ impl EntryFacts for OfEntry<'_> {
             })
         };
         let named = ids.entry_named(name, find);
-        self.read(named.map(|it| (it == Some(place.id)).into()))
+        self.read(named.map(|it| (it == Some(id)).into()))
     }
 
     fn matches(&self, filter: &Filter) -> Truth {
-        let Some(Place { id, row }) = self.place else {
+        let Some(Place { id, row }) = self.place() else {
             return Truth::Undefined;
         };
         self.has_read.set(true);
@@ -211,7 +226,7 @@ impl EntryFacts for OfEntry<'_> {
     }
 
     fn names(&self, attribute: TypeId, subject: &Name) -> Truth {
-        let Some(place) = self.place else {
+        let Some(place) = self.place() else {
             return Truth::Undefined;
         };
         self.has_read.set(true);
@@ -219,7 +234,8 @@ impl EntryFacts for OfEntry<'_> {
     }
 
     fn superior_names(&self, attribute: TypeId, subject: &Name) -> Truth {
-        let known = self.ids.and(self.place).map(|it| it.row.parent());
+        let known = self.ids.and_then(|_| self.place());
+        let known = known.map(|it| it.row.parent());
         let superior = match known {
             Some(_) => None,
             None => match self.name().parent() {

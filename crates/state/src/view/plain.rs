@@ -11,9 +11,11 @@ use crate::progress::Progress;
 use crate::stop::{Refusal, Stop};
 use crate::time;
 use policy::Subject;
+use policy::access::outlook::Outlook;
 use protocol::ResultCode;
 use schema::{Filter, Name, NumberSet};
-use std::cell::{Cell, OnceCell};
+use smallvec::SmallVec;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use store::{EntryId, Lookup, Snapshot, TreeWalk};
 
@@ -36,6 +38,10 @@ pub struct PlainView<'a> {
     pub(super) ruled: OnceCell<Rc<Ruled>>,
     /// Whether rules decided about a change by what the entry holds.
     pub(super) decided_by_entry: Cell<bool>,
+    /// The name that rules were asked about last, and its entry, if there is one.
+    asked: RefCell<Option<Asked>>,
+    /// The entry that was judged last, with the decisions that hold for it.
+    judged: RefCell<Option<(EntryId, Rc<Outlook>)>>,
     /// The subject's own entry, once it was asked for.
     own: OnceCell<Option<EntryId>>,
     /// All subentries that lend collective attributes; filled when the first entry asks for them.
@@ -46,6 +52,14 @@ pub struct PlainView<'a> {
     pub(super) limits: OnceCell<Box<dyn WalkLimits>>,
     /// Whether a write is executed: then no result may depend on which indexes are complete here.
     pub(super) executes: bool,
+}
+
+/// A name, and its entry.
+struct Asked {
+    /// The octets of the name.
+    name: SmallVec<[u8; 96]>,
+    /// The entry; `None` if there is none.
+    id: Option<EntryId>,
 }
 
 /// What walks over the members of dynamic groups may cost a search.
@@ -100,6 +114,8 @@ impl<'a> PlainView<'a> {
             ruled: OnceCell::new(),
             own: OnceCell::new(),
             decided_by_entry: Cell::new(false),
+            asked: RefCell::new(None),
+            judged: RefCell::new(None),
             lenders: OnceCell::new(),
             pace: Pace::default(),
             limits: OnceCell::new(),
@@ -188,7 +204,45 @@ impl<'a> PlainView<'a> {
             },
             None => self.find_any(name)?,
         };
+        if let Place::Found(id) = place {
+            self.note_asked(name, Some(id));
+        }
         self.disclosed(place)
+    }
+
+    /// The entry of a name, disclosed or not, for rules: they are asked about one name again and
+    /// again, which is looked up once.
+    pub(super) fn id_of_asked(&self, name: &Name) -> Result<Option<EntryId>, Stop> {
+        if let Some(asked) = &*self.asked.borrow()
+            && asked.name[..] == *name.bytes()
+        {
+            return Ok(asked.id);
+        }
+        let id = match self.snapshot.find(name)? {
+            Lookup::Found(id) => Some(id),
+            Lookup::Missing { .. } => None,
+        };
+        self.note_asked(name, id);
+        Ok(id)
+    }
+
+    fn note_asked(&self, name: &Name, id: Option<EntryId>) {
+        let name = SmallVec::from_slice(name.bytes());
+        *self.asked.borrow_mut() = Some(Asked { name, id });
+    }
+
+    /// The decisions that hold for the entry that was judged last, if it is this one.
+    #[inline]
+    pub(super) fn judged_last(&self, id: EntryId) -> Option<Rc<Outlook>> {
+        let judged = self.judged.borrow();
+        let known = judged.as_ref().filter(|it| it.0 == id);
+        known.map(|it| Rc::clone(&it.1))
+    }
+
+    /// Remembers the decisions that hold for an entry.
+    #[inline]
+    pub(super) fn note_judged(&self, id: EntryId, outlook: &Rc<Outlook>) {
+        *self.judged.borrow_mut() = Some((id, Rc::clone(outlook)));
     }
 
     /// Looks up a name that somebody authenticates with, or is authenticated as: that entry need

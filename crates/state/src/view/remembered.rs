@@ -4,6 +4,7 @@
 //! alone lasts as long as both; what follows from entries belongs to one version of the directory
 //! and is forgotten with it. The view decides which of it still holds.
 
+use super::below::Below;
 use super::sights::{Sight, Sights};
 use crate::catalog::Catalog;
 use policy::Subject;
@@ -14,7 +15,8 @@ use policy::access::objects::Object;
 use policy::access::outlook::{Outlook, Seen};
 use policy::access::right::Right;
 use policy::access::steps::Trail;
-use schema::Name;
+use protocol::Scope;
+use schema::{Name, Schema};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -28,14 +30,16 @@ const BYTES_MAX: usize = 16 << 20;
 const CONDITION_BYTES: usize = 160;
 /// Bytes, roughly, of decisions about a region, of a sight, and of a subject.
 const REGION_BYTES: usize = 2048;
+/// Bytes, roughly, of a name that a rule has in its target.
+const NAME_BYTES: usize = 160;
 /// Bytes, roughly, of one step of a walk that is kept.
 const STEP_BYTES: usize = 32;
-/// Superiors whose subordinates were judged, kept for one version at most.
+/// Superiors whose subordinates were judged, and entries judged alone, kept for one version at most.
 const SUPERIORS_MAX: usize = 4096;
 /// Entries whose sights are kept for one version.
 const RECENT: usize = 8;
-/// Decisions about entries judged by themselves that are kept for one version.
-const DECIDED: usize = 8;
+/// Decisions about entries that are kept for one version.
+const DECIDED: usize = 16;
 
 /// The rules for the subjects that a thread has served lately.
 #[derive(Default)]
@@ -64,7 +68,9 @@ pub(super) struct Ruled {
     own: Cell<usize>,
     sights: Sights,
     /// Decisions about the entries directly below a name.
-    regions: RefCell<HashMap<Name, Rc<Outlook>>>,
+    below: RefCell<HashMap<Name, Rc<Below>>>,
+    /// Decisions about the entry with a name.
+    alone: RefCell<HashMap<Name, Rc<Outlook>>>,
     moment: Cell<Version>,
     at_moment: RefCell<AtMoment>,
 }
@@ -82,23 +88,31 @@ pub(super) struct Version {
 #[derive(Default)]
 struct AtMoment {
     /// Superior and decisions about its subordinates, used last.
-    last: Option<(EntryId, Rc<Outlook>)>,
+    last: Option<(EntryId, Rc<Below>)>,
     /// Decisions for all superiors; `None` where each entry has to be judged by itself.
-    superiors: HashMap<EntryId, Option<Rc<Outlook>>>,
+    superiors: HashMap<EntryId, Option<Rc<Below>>>,
+    /// Decisions about entries that do not belong to those of their superior.
+    alone: HashMap<EntryId, Option<Rc<Outlook>>>,
     /// Entries with the numbers of their sights.
     recent: [Option<(EntryId, u32)>; RECENT],
-    /// Decisions about entries that were judged by themselves, the last ones.
-    decided: SmallVec<[Decided; DECIDED]>,
+    /// Decisions about entries, each at a place that follows from its question.
+    decided: [Option<Decided>; DECIDED],
     /// The entries of names: those of the subject.
     named: SmallVec<[(Name, Option<EntryId>); 2]>,
 }
 
 /// A decision about an entry.
+#[derive(Clone, Copy)]
 struct Decided {
     id: EntryId,
     object: Object,
     right: Right,
     ruling: Ruling,
+}
+
+/// The place of a decision among those that are kept.
+fn place_of(id: EntryId, right: Right) -> usize {
+    (id.0 as usize).wrapping_add(right as usize) % DECIDED
 }
 
 impl JudgedSubjects {
@@ -148,7 +162,8 @@ impl Ruled {
             shared: None,
             own: Cell::new(0),
             sights: Sights::default(),
-            regions: RefCell::default(),
+            below: RefCell::default(),
+            alone: RefCell::default(),
             moment: Cell::default(),
             at_moment: RefCell::default(),
         }
@@ -216,12 +231,12 @@ impl Ruled {
     /// The decisions about the subordinates of an entry; `None` if they were not asked for in this
     /// version, `Some(None)` where each has to be judged by itself.
     #[inline]
-    pub fn below(&self, superior: EntryId) -> Option<Option<Rc<Outlook>>> {
+    pub fn below(&self, superior: EntryId) -> Option<Option<Rc<Below>>> {
         let mut at = self.at_moment.borrow_mut();
-        if let Some((last, outlook)) = &at.last
+        if let Some((last, below)) = &at.last
             && *last == superior
         {
-            return Some(Some(Rc::clone(outlook)));
+            return Some(Some(Rc::clone(below)));
         }
         let known = at.superiors.get(&superior)?.clone();
         at.last = known.clone().map(|it| (superior, it));
@@ -234,24 +249,58 @@ impl Ruled {
         &self,
         superior: EntryId,
         name: Option<&Name>,
-        judge: impl FnOnce(&Name) -> Outlook,
-    ) -> Option<Rc<Outlook>> {
-        let outlook = name.map(|name| {
-            let known = self.regions.borrow().get(name).cloned();
+        schema: &Schema,
+    ) -> Option<Rc<Below>> {
+        let below = name.map(|name| {
+            let known = self.below.borrow().get(name).cloned();
             known.unwrap_or_else(|| {
-                self.takes(REGION_BYTES + self.rules.set().rules().len());
-                let outlook = Rc::new(judge(name));
-                let mut regions = self.regions.borrow_mut();
-                regions.insert(name.clone(), Rc::clone(&outlook));
-                outlook
+                let below = Rc::new(Below::of(&self.rules, name, schema));
+                self.takes(self.region_bytes() + below.names() * NAME_BYTES);
+                let mut all = self.below.borrow_mut();
+                all.insert(name.clone(), Rc::clone(&below));
+                below
             })
         });
         let mut at = self.at_moment.borrow_mut();
         if at.superiors.len() >= SUPERIORS_MAX {
             at.superiors.clear();
         }
-        at.superiors.insert(superior, outlook.clone());
+        at.superiors.insert(superior, below.clone());
+        below
+    }
+
+    /// The decisions about one entry; `None` if they were not asked for in this version,
+    /// `Some(None)` where nothing is kept about it.
+    #[inline]
+    pub fn alone(&self, id: EntryId) -> Option<Option<Rc<Outlook>>> {
+        self.at_moment.borrow().alone.get(&id).cloned()
+    }
+
+    /// Remembers for the present version which name an entry has, and returns the decisions about
+    /// it. `None` for the name means that nothing is kept about it.
+    pub fn learn_alone(&self, id: EntryId, name: Option<Name>) -> Option<Rc<Outlook>> {
+        let outlook = name.map(|name| {
+            let known = self.alone.borrow().get(&name).cloned();
+            known.unwrap_or_else(|| {
+                self.takes(self.region_bytes());
+                let region = self.rules.region(name.clone(), Scope::BaseObject);
+                let outlook = Rc::new(region.outlook());
+                let mut all = self.alone.borrow_mut();
+                all.insert(name, Rc::clone(&outlook));
+                outlook
+            })
+        });
+        let mut at = self.at_moment.borrow_mut();
+        if at.alone.len() >= SUPERIORS_MAX {
+            at.alone.clear();
+        }
+        at.alone.insert(id, outlook.clone());
         outlook
+    }
+
+    /// Bytes, roughly, of the decisions about a region.
+    fn region_bytes(&self) -> usize {
+        REGION_BYTES + self.rules.set().rules().len()
     }
 
     /// Keeps a walk over the rules that led to a sight.
@@ -279,28 +328,26 @@ impl Ruled {
     /// The decision about a right to a thing of an entry in the present version, if it is
     /// remembered. Values are not told apart.
     pub fn decided(&self, id: EntryId, object: Object, right: Right) -> Option<Ruling> {
-        let is_same = |it: &&Decided| it.id == id && it.object == object && it.right == right;
-        let at = self.at_moment.borrow();
-        at.decided.iter().find(is_same).map(|it| it.ruling)
+        let known = self.at_moment.borrow().decided[place_of(id, right)]?;
+        let is_same = known.id == id && known.object == object && known.right == right;
+        is_same.then_some(known.ruling)
     }
 
     /// Remembers a decision about a right to a thing of an entry for the present version.
     pub fn remember_decision(&self, id: EntryId, object: Object, right: Right, ruling: Ruling) {
-        let decided = &mut self.at_moment.borrow_mut().decided;
-        decided.truncate(DECIDED - 1);
-        let kept = Decided {
+        self.at_moment.borrow_mut().decided[place_of(id, right)] = Some(Decided {
             id,
             object,
             right,
             ruling,
-        };
-        decided.insert(0, kept);
+        });
     }
 
     /// Forgets all decisions, as one followed from something that could not be read.
     #[cold]
     pub fn forget(&self) {
-        self.regions.borrow_mut().clear();
+        self.below.borrow_mut().clear();
+        self.alone.borrow_mut().clear();
         *self.at_moment.borrow_mut() = AtMoment::default();
     }
 

@@ -155,7 +155,7 @@ impl PlainView<'_> {
     }
 
     /// The subject under another set of rules.
-    pub(crate) fn under(&self, set: &RuleSet) -> SubjectRules {
+    pub fn under(&self, set: &RuleSet) -> SubjectRules {
         self.judged_under(set)
     }
 }

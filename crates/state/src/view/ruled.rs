@@ -4,6 +4,7 @@
 //! monitor, which stay the administrator's; `rule_entries` has the exception. Questions about an
 //! entry are answered from the entry as stored, whatever the subject may see of it.
 
+use super::below::Below;
 use super::facts::{OfEntry, OfSubject, Place};
 use super::plain::PlainView;
 use super::remembered::{Ruled, Version};
@@ -23,7 +24,7 @@ use schema::{Membership, Name};
 use std::rc::Rc;
 #[cfg(debug_assertions)]
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{EntryId, EntryView, Lookup};
+use store::{EntryId, EntryView};
 
 /// Whether kept decisions are compared with decisions made anew.
 #[cfg(debug_assertions)]
@@ -178,6 +179,7 @@ impl PlainView<'_> {
             return Ok(None);
         };
         if let Some(outlook) = self.outlook_on(ruled, id, row)? {
+            self.note_judged(id, &outlook);
             let facts = OfEntry::stored(self, Place { id, row }, Some(ruled));
             let number = match outlook.seen(&facts) {
                 Found::Known(number) if !facts.is_cut() => number,
@@ -191,6 +193,9 @@ impl PlainView<'_> {
                 // What cannot be read gives no right.
                 _ => ruled.sight_of(self.catalog, Seen::default()),
             };
+            if !facts.is_cut() {
+                ruled.remember(id, number);
+            }
             let sight = ruled.sight(number);
             compared(|| facts.is_cut() || self.is_sight_alone(ruled, id, row, sight));
             return Ok(sight);
@@ -241,9 +246,9 @@ impl PlainView<'_> {
         alone.is_none_or(|it| sight.is_some_and(|sight| sight.is_of_entry(&it)))
     }
 
-    /// The decisions about the entries directly below an entry's superior; `None` if the entry has
-    /// to be judged by itself: it is new, a naming context or of the configuration, or others of
-    /// its name may wait to be removed.
+    /// The decisions about the entries directly below an entry's superior, or about the entry alone
+    /// if it is a naming context or the target of a rule names it. `None` if nothing is kept about
+    /// it: it is new or of the configuration, or others of its name may wait to be removed.
     #[inline]
     fn outlook_on(
         &self,
@@ -251,33 +256,60 @@ impl PlainView<'_> {
         id: EntryId,
         row: &EntryView<'_>,
     ) -> Result<Option<Rc<Outlook>>, Stop> {
+        if !ruled.is_kept() || id == UNSTORED || self.snapshot.hides_some()? {
+            return Ok(None);
+        }
         let superior = row.parent();
-        if !ruled.is_kept() || id == UNSTORED || !superior.is_entry() {
-            return Ok(None);
+        if superior.is_entry() {
+            let below = match ruled.below(superior) {
+                Some(known) => known,
+                None => self.judge_below(ruled, superior)?,
+            };
+            let Some(below) = below else {
+                return Ok(None);
+            };
+            if let Some(others) = below.others(&self.catalog.schema, row) {
+                return Ok(Some(Rc::clone(others)));
+            }
         }
-        if self.snapshot.hides_some()? {
-            return Ok(None);
-        }
-        match ruled.below(superior) {
+        match ruled.alone(id) {
             Some(known) => Ok(known),
-            None => self.judge_below(ruled, superior),
+            None => Ok(ruled.learn_alone(id, self.ruled_name(row)?)),
         }
     }
 
+    /// The decisions about an entry, as [`PlainView::outlook_on`] finds them.
+    fn outlook_of(&self, ruled: &Ruled, id: EntryId) -> Result<Option<Rc<Outlook>>, Stop> {
+        if let Some(known) = self.judged_last(id) {
+            return Ok(Some(known));
+        }
+        let Some(row) = self.snapshot.entry(id)? else {
+            return Ok(None);
+        };
+        let outlook = self.outlook_on(ruled, id, &row)?;
+        if let Some(outlook) = &outlook {
+            self.note_judged(id, outlook);
+        }
+        Ok(outlook)
+    }
+
     #[cold]
-    fn judge_below(&self, ruled: &Ruled, superior: EntryId) -> Result<Option<Rc<Outlook>>, Stop> {
+    fn judge_below(&self, ruled: &Ruled, superior: EntryId) -> Result<Option<Rc<Below>>, Stop> {
         let Some(row) = self.snapshot.entry(superior)? else {
             return Ok(None);
         };
+        let name = self.ruled_name(&row)?;
+        Ok(ruled.learn_superior(superior, name.as_ref(), &self.catalog.schema))
+    }
+
+    /// The name of an entry; `None` if it means nothing, or is one of the configuration.
+    #[cold]
+    fn ruled_name(&self, row: &EntryView<'_>) -> Result<Option<Name>, Stop> {
         let mut spelled = Vec::with_capacity(64);
-        self.snapshot.write_name(&row, &mut spelled)?;
+        self.snapshot.write_name(row, &mut spelled)?;
         let name = std::str::from_utf8(&spelled).ok();
         let name = name.and_then(|it| self.catalog.schema.resolve_name(it).ok());
-        let name = name.filter(|it| !it.is_within(&self.catalog.config));
-        Ok(ruled.learn_superior(superior, name.as_ref(), |name| {
-            let region = ruled.rules.region(name.clone(), Scope::SingleLevel);
-            region.outlook()
-        }))
+        Ok(name.filter(|it| !it.is_within(&self.catalog.config)))
     }
 
     /// Whether the subject has a right to a thing of the entry with this name, which may exist or
@@ -301,47 +333,41 @@ impl PlainView<'_> {
         if name.is_within(&self.catalog.monitor) {
             return Ok(Some(refused));
         }
-        let row = match self.snapshot.find(name)? {
-            Lookup::Found(id) => self.snapshot.entry(id)?.map(|row| (id, row)),
-            Lookup::Missing { .. } => None,
-        };
+        let id = self.id_of_asked(name)?;
         if name.is_within(&self.catalog.config) {
+            let row = match id {
+                Some(id) => self.snapshot.entry(id)?.map(|row| (id, row)),
+                None => None,
+            };
             let place = row.as_ref().map(|(id, row)| (*id, row));
             let (right, object) = (claim.right, claim.object);
             let allowed = self.sees_of_config(&ruled.rules, name, place, right, object);
             return Ok(Some(Ruling { allowed, ..refused }));
         }
-        let place = row.as_ref().map(|(id, row)| Place { id: *id, row });
-        let kept = place.filter(|_| ruled.is_kept() && !self.heeds_value(claim));
-        let outlook = match &kept {
-            Some(Place { id, row }) => self.outlook_on(ruled, *id, row)?,
+        let (object, value, right) = (claim.object, claim.value, claim.right);
+        let kept = id.filter(|_| ruled.is_kept() && !self.heeds_value(claim));
+        if let Some(known) = kept.and_then(|it| ruled.decided(it, object, right)) {
+            return Ok(Some(known));
+        }
+        let outlook = match kept {
+            Some(id) => self.outlook_of(ruled, id)?,
             None => None,
         };
         let by_id = outlook.is_some().then_some(ruled);
-        let facts = OfEntry::named(self, name, place, by_id);
-        let (object, value, right) = (claim.object, claim.value, claim.right);
-        let decide = || (ruled.rules).decide(&facts, Question { object, value }, right);
-        let ruling = match (outlook, kept) {
-            (Some(outlook), _) => ruled.decide_by(&outlook, &facts, object, right),
-            (None, Some(Place { id, .. })) => match ruled.decided(id, object, right) {
-                Some(known) => known,
-                None => {
-                    let ruling = decide();
-                    // What reads the entry has to be known each time.
-                    if !facts.has_read() {
-                        ruled.remember_decision(id, object, right, ruling);
-                    }
-                    ruling
-                }
-            },
-            (None, None) => decide(),
+        let facts = OfEntry::named(self, name, id, by_id);
+        let ruling = match outlook {
+            Some(outlook) => ruled.decide_by(&outlook, &facts, object, right),
+            None => (ruled.rules).decide(&facts, Question { object, value }, right),
         };
-        if facts.has_read() {
-            self.decided_by_entry.set(true);
+        match kept {
+            // A write must know each time that it was decided by the values of the entry.
+            _ if facts.has_read() => self.decided_by_entry.set(true),
+            Some(id) if !facts.is_cut() => ruled.remember_decision(id, object, right, ruling),
+            _ => (),
         }
         if !facts.is_cut() {
             let alone = || {
-                let facts = OfEntry::named(self, name, place, None);
+                let facts = OfEntry::named(self, name, id, None);
                 let ruling = (ruled.rules).decide(&facts, Question { object, value }, right);
                 (!facts.is_cut()).then_some(ruling)
             };

@@ -5,7 +5,7 @@
 
 use crate::account::bind_state::BindState;
 use crate::account::check::BindCheck;
-use crate::account::exchange::Exchange;
+use crate::account::exchange::{Exchange, ScramExchange};
 use crate::account::verdict::Asked;
 use crate::context::Context;
 use crate::control::proxy;
@@ -39,9 +39,11 @@ pub(super) fn bind(
     given: &Given<'_>,
     begun: Option<Box<Exchange>>,
 ) -> Result<Outcome, Stop> {
-    match begun.filter(|it| it.scram.variant() == given.variant) {
-        None => begin(context, bind_state, given),
-        Some(exchange) => end(context, bind_state, *exchange, given),
+    match begun.map(|it| *it) {
+        Some(Exchange::Scram(it)) if it.scram.variant() == given.variant => {
+            end(context, bind_state, *it, given)
+        }
+        _ => begin(context, bind_state, given),
     }
 }
 
@@ -70,12 +72,14 @@ fn begin(
     if getrandom::fill(&mut random).is_err() {
         return Stop::refuse(ResultCode::UNAVAILABLE, "no random bytes for a nonce");
     }
+    let user = first.user.to_string();
     let (answer, scram) = first.challenge(keys, &random);
-    let exchange = Exchange {
+    let exchange = Exchange::Scram(Box::new(ScramExchange {
+        user,
         whose,
         scram,
         trial,
-    };
+    }));
     Ok(Outcome::Challenge(answer, Box::new(exchange)))
 }
 
@@ -103,7 +107,7 @@ pub(super) fn one_spelling(context: &Context<'_>, user: &str) -> Vec<u8> {
 fn end(
     context: &Context<'_>,
     bind_state: &BindState<'_>,
-    mut exchange: Exchange,
+    mut exchange: ScramExchange,
     given: &Given<'_>,
 ) -> Result<Outcome, Stop> {
     // Others may have failed since the exchange began.

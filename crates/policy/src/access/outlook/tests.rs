@@ -58,7 +58,7 @@ fn kept_decisions_are_those_of_a_walk() {
     let secrets = Secrets::of(&schema, &[]);
     let objects = objects(&schema);
     let names = ENTRIES.map(|it| schema.resolve_name(it).unwrap());
-    let (mut walks, mut asked) = (0, 0);
+    let (mut walks, mut asked, mut left_out) = (0, 0, 0);
     for seed in 0..SETS {
         let dice = &mut Dice(seed);
         let rules = rules(dice, 6);
@@ -70,12 +70,20 @@ fn kept_decisions_are_those_of_a_walk() {
         };
         let subject = set.of_subject(asker(dice, &schema), &of_seed(seed));
         let (base, scope) = (dice.one(&names), dice.one(&SCOPES));
+        // Half of those of one level are without the entries that targets name.
+        let (outlook, apart) = match scope {
+            Scope::SingleLevel if seed % 2 == 0 => subject.outlook_below(base.clone()),
+            scope => (subject.region(base.clone(), scope).outlook(), Vec::new()),
+        };
         let mut numbered = Numbered {
-            outlook: subject.region(base.clone(), scope).outlook(),
+            outlook,
             all: Vec::new(),
             walks: 0,
         };
-        let inside = |it: &&Name| reaches(reach_of(scope), &base, it);
+        let is_inside = |it: &Name| reaches(reach_of(scope), &base, it);
+        assert!(apart.iter().all(is_inside));
+        left_out += apart.len();
+        let inside = |it: &&Name| is_inside(it) && !apart.contains(it);
         // Entries change from round to round: other facts hold of each.
         for round in 0..6 {
             let world = of_seed(seed + SETS * (round % 3));
@@ -112,6 +120,34 @@ fn kept_decisions_are_those_of_a_walk() {
         assert!(!numbered.outlook.is_uniform() || numbered.walks <= 1);
     }
     assert!(walks * 3 < asked, "{walks} walks for {asked} entries");
+    assert!(left_out > 5, "{left_out} entries were left out");
+}
+
+/// A rule about one entry, or one subtree, is no question about the entries beside it.
+#[test]
+fn entries_beside_targets_are_not_asked_about_them() {
+    let schema = Schema::standard();
+    let mut text = String::new();
+    for n in 0..50 {
+        text += &format!(
+            "rule part-{n}\non subtree \"ou=part{n},dc=example\"\nlet users write\n\
+             rule team-{n}\non pattern \"cn=*,ou=team{n},dc=example\"\nlet users write\n"
+        );
+    }
+    text += "rule rest\non everything\nlet users read\n";
+    let rules = crate::access::parse::parse(&text).unwrap().rules;
+    let set = RuleSet::compile(&schema, &Secrets::of(&schema, &[]), &rules).unwrap();
+    let world = World {
+        schema: &schema,
+        secrets: &Secrets::of(&schema, &[]),
+        seed: 1,
+    };
+    let subject = set.of_subject(asker(&mut Dice(1), &schema), &world);
+    let base = schema.resolve_name("dc=example").unwrap();
+    let (outlook, apart) = subject.outlook_below(base.clone());
+    assert!(outlook.is_uniform());
+    assert_eq!(apart.len(), 50);
+    assert!(apart.iter().all(|it| it.parent().as_ref() == Some(&base)));
 }
 
 /// Rules judged for a subject are as good as judged anew while their facts are the same.

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Names of any length.
+const ANY_DEPTH: RangeInclusive<usize> = 0..=usize::MAX;
+
 /// Returns the captures as text, with spaces between them.
 fn captures(pattern: &str, dn: &str) -> Option<String> {
     let schema = Schema::standard();
@@ -11,9 +14,9 @@ fn captures(pattern: &str, dn: &str) -> Option<String> {
         return None;
     };
     if pattern.highest_capture() == 0 {
-        assert!(pattern.may_match_within(&name), "{dn}");
+        assert!(pattern.may_match_within(&name, ANY_DEPTH), "{dn}");
         let parent = name.parent().unwrap_or_default();
-        assert!(pattern.may_match_within(&parent), "{dn}");
+        assert!(pattern.may_match_within(&parent, ANY_DEPTH), "{dn}");
     }
     let texts = captures
         .into_iter()
@@ -61,11 +64,18 @@ fn other_names_do_not_match() {
     let schema = Schema::standard();
     let within = |pattern, base| {
         let pattern = NamePattern::compile(&schema, pattern).unwrap();
-        pattern.may_match_within(&schema.resolve_name(base).unwrap())
+        pattern.may_match_within(&schema.resolve_name(base).unwrap(), ANY_DEPTH)
     };
     assert!(within("uid=*,dc=a", "") && within("uid=*,dc=a", "dc=a"));
     assert!(!within("uid=*,dc=a", "dc=b") && !within("uid=*,dc=a", "cn=x,uid=y,dc=a"));
     assert!(within("**,dc=a", "cn=x,uid=y,dc=a") && !within("**,dc=a", "dc=b"));
+    let at = |pattern, depths| {
+        let pattern = NamePattern::compile(&schema, pattern).unwrap();
+        pattern.may_match_within(&schema.resolve_name("dc=a").unwrap(), depths)
+    };
+    assert!(at("uid=*,dc=a", 2..=2) && !at("uid=*,ou=b,dc=a", 2..=2));
+    assert!(at("**,uid=*,dc=a", 2..=2) && !at("**,uid=*,ou=b,dc=a", 2..=2));
+    assert!(at("uid=*,ou=b,dc=a", 2..=3) && at("**,dc=a", 3..=3));
 }
 
 /// Of an RDN with several values it is not known whether a star stands for one of them.
@@ -75,7 +85,9 @@ fn names_with_several_values_in_an_rdn_may_match() {
     let truth = |pattern: &str, dn: &str| {
         let pattern = NamePattern::compile(&schema, pattern).unwrap();
         let name = schema.resolve_name(dn).unwrap();
-        assert!(pattern.may_match_within(&name) || pattern.judge(&name, &[]) == Matching::No);
+        assert!(
+            pattern.may_match_within(&name, ANY_DEPTH) || pattern.judge(&name, &[]) == Matching::No
+        );
         assert!(!pattern.matches_all_within(&name));
         pattern.judge(&name, &[]).truth()
     };

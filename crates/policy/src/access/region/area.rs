@@ -1,5 +1,7 @@
 //! The entries at and below a name, and whether rules are about all of them or none.
 
+use std::ops::RangeInclusive;
+
 use protocol::Scope;
 use schema::{Name, Truth};
 
@@ -16,9 +18,31 @@ pub(in crate::access) struct Area<'n> {
 impl Area<'_> {
     /// Returns whether a rule's target matches every entry, or none.
     pub(in crate::access) fn matches(&self, rule: &CompiledRule) -> Truth {
+        self.judge(rule, |target| self.within(target))
+    }
+
+    /// Returns the same for the entries directly below the base, without those that a target names.
+    /// Adds their names to `apart`.
+    pub(super) fn matches_others(&self, rule: &CompiledRule, apart: &mut Vec<Name>) -> Truth {
+        self.judge(rule, |target| match target {
+            CompiledTarget::Below(Reach::Entry | Reach::Subtree, name)
+                if name.depth() == self.base.depth() + 1 && name.is_within(self.base) =>
+            {
+                apart.push(name.clone());
+                Truth::False
+            }
+            target => self.within(target),
+        })
+    }
+
+    fn judge(
+        &self,
+        rule: &CompiledRule,
+        mut within: impl FnMut(&CompiledTarget) -> Truth,
+    ) -> Truth {
         let mut found = Truth::False;
         for target in &rule.targets {
-            match self.within(target) {
+            match within(target) {
                 Truth::True => found = Truth::True,
                 Truth::Undefined if found == Truth::False => found = Truth::Undefined,
                 _ => (),
@@ -40,7 +64,9 @@ impl Area<'_> {
             CompiledTarget::Pattern(pattern) if pattern.matches_all_within(self.base) => {
                 Truth::True
             }
-            CompiledTarget::Pattern(pattern) if !pattern.may_match_within(self.base) => {
+            CompiledTarget::Pattern(pattern)
+                if !pattern.may_match_within(self.base, self.depths()) =>
+            {
                 Truth::False
             }
             CompiledTarget::Pattern(_) => Truth::Undefined,
@@ -50,6 +76,12 @@ impl Area<'_> {
     /// Returns whether all entries of another region lie in this one.
     pub(super) fn covers(&self, other: Area<'_>) -> bool {
         other.below(self.reach, self.base) == Truth::True
+    }
+
+    /// The numbers of RDNs that names of entries in the region have.
+    fn depths(&self) -> RangeInclusive<usize> {
+        let (own, depth) = (levels(self.reach), self.base.depth());
+        own.first + depth..=own.last.saturating_add(depth)
     }
 
     /// Compares the levels of the region's entries with those that the target means.

@@ -1,7 +1,7 @@
-//! Reads message id, kind and result code of encoded responses from the output, so that operations
-//! need no code for logging.
+//! The head of an encoded response: message id, kind and result code, read without the rest, of
+//! which only the beginning may be there. By it responses are logged after they were written.
 
-use protocol::{MessageId, ResultCode};
+use crate::{MessageId, ResultCode};
 
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
@@ -12,9 +12,12 @@ const INTERMEDIATE: u8 = 0x79;
 
 /// The kind of a response (RFC 4511 §4.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub enum Said {
+    /// An entry that a search found.
     Entry,
+    /// A continuation reference of a search.
     Reference,
+    /// An intermediate response.
     Intermediate,
     /// The last response of an operation.
     Result(ResultCode),
@@ -22,20 +25,22 @@ pub(super) enum Said {
 
 /// One response, of which only the beginning may be present.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Response {
+pub struct ResponseHead {
+    /// The message id.
     pub id: MessageId,
+    /// The kind, with the result code.
     pub said: Said,
     /// Length of the whole message in octets.
     pub length: usize,
 }
 
 /// The response at the start of `bytes`; `None` for any other bytes.
-pub(super) fn response(bytes: &[u8]) -> Option<Response> {
+pub fn response_head(bytes: &[u8]) -> Option<ResponseHead> {
     let (tag, message, before_message) = element(bytes)?;
-    let inside = &bytes[before_message..];
+    let inside = bytes.get(before_message..)?;
     let (id_tag, id_length, before_id) = element(inside)?;
     let id = inside.get(before_id..before_id.checked_add(id_length)?)?;
-    let operation = &inside[before_id + id_length..];
+    let operation = inside.get(before_id.checked_add(id_length)?..)?;
     let (kind, _, before_content) = element(operation)?;
     if tag != SEQUENCE || id_tag != INTEGER {
         return None;
@@ -45,7 +50,7 @@ pub(super) fn response(bytes: &[u8]) -> Option<Response> {
         SEARCH_REFERENCE => Said::Reference,
         INTERMEDIATE => Said::Intermediate,
         _ => {
-            let content = &operation[before_content..];
+            let content = operation.get(before_content..)?;
             let (tag, length, before_code) = element(content)?;
             let code = content.get(before_code..before_code.checked_add(length)?)?;
             if tag != ENUMERATED {
@@ -54,7 +59,7 @@ pub(super) fn response(bytes: &[u8]) -> Option<Response> {
             Said::Result(ResultCode(u16::try_from(number(code)).ok()?))
         }
     };
-    Some(Response {
+    Some(ResponseHead {
         id: MessageId::try_from(number(id)).ok()?,
         said,
         length: before_message.checked_add(message)?,
@@ -80,7 +85,7 @@ fn number(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::{LdapResult, ResultKind, response};
+    use crate::{LdapResult, ResultKind, response};
 
     #[test]
     fn results_are_read_as_they_are_written() {
@@ -89,19 +94,19 @@ mod tests {
             out.clear();
             let result = LdapResult::new(ResultCode(code), "x".repeat(300));
             response::write_result(&mut out, id, ResultKind::SearchDone, &result, &[]);
-            let expected = Response {
+            let expected = ResponseHead {
                 id,
                 said: Said::Result(ResultCode(code)),
                 length: out.len(),
             };
-            assert_eq!(super::response(&out), Some(expected));
+            assert_eq!(response_head(&out), Some(expected));
         }
         // The beginning of an entry that is sent in parts.
         let part = [0x30, 0x84, 0, 1, 0, 0, 2, 1, 7, 0x64, 0x84, 0, 0, 255, 247];
-        let read = super::response(&part).expect("a response");
+        let read = response_head(&part).expect("a response");
         assert_eq!((read.id, read.said, read.length), (7, Said::Entry, 65_542));
         for cut in 0..part.len() {
-            let _ = super::response(&part[..cut]);
+            let _ = response_head(&part[..cut]);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A request in words for the operations log: bounded in length, without the values of secret
-//! attributes.
+//! A request in words for the operations log and the audit: bounded in length, without the values
+//! of secret attributes.
 
 use protocol::sasl::Plain;
 use protocol::{Authentication, ChangeOperation, Filter, Message, Request, Scope, oid};
@@ -13,14 +13,18 @@ const HIDDEN: &str = "[hidden]";
 
 /// Fields of a log line that come from the request; `None` for fields that its kind does not have.
 #[derive(Debug, Default)]
-pub(super) struct LoggedRequest {
+pub struct LoggedRequest {
     /// DN of the entry, or base of a search.
     pub dn: Option<String>,
+    /// Scope of a search.
     pub scope: Option<&'static str>,
+    /// Filter of a search.
     pub filter: Option<String>,
     /// Attributes of a modify or compare.
     pub attributes: Option<String>,
+    /// New RDN of a modify DN.
     pub new_rdn: Option<String>,
+    /// New superior of a modify DN.
     pub new_superior: Option<String>,
     /// Object identifier of an extended operation.
     pub name: Option<String>,
@@ -215,7 +219,7 @@ fn list<T: fmt::Display>(texts: impl Iterator<Item = T>) -> String {
 }
 
 /// A client's text, cut to the maximum length.
-pub(crate) fn clip(text: &str) -> String {
+pub fn clip(text: &str) -> String {
     print(text)
 }
 
