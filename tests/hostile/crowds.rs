@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::{Bystander, served};
 
 /// Raises the limit of open files for this process, and returns the number of sockets to use.
-fn sockets_max(wanted: usize) -> usize {
+pub fn sockets_max(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
         Resource::Nofile,

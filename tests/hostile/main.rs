@@ -10,6 +10,7 @@ mod doors;
 mod explained;
 mod guessing;
 mod limits;
+mod overload;
 mod passwords;
 mod requests;
 mod room;

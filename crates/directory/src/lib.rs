@@ -13,7 +13,6 @@
 mod account;
 mod answer;
 mod arrival;
-mod bulk_stream;
 mod call;
 mod completion;
 mod context;

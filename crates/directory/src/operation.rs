@@ -13,7 +13,6 @@ pub(crate) mod follow;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod password_modify;
-pub(crate) mod placed;
 pub(crate) mod reload;
 pub(crate) mod sasl;
 pub(crate) mod transaction;

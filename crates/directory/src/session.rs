@@ -3,7 +3,6 @@
 use crate::account::bound::Bound;
 use crate::account::exchange::Exchange;
 use crate::arrival::Arrival;
-use crate::bulk_stream::BulkStream;
 use crate::peer::{ClientCertificate, Peer};
 use crate::request_writes::RequestWrites;
 use crate::ticket::Pending;
@@ -11,6 +10,7 @@ use policy::{LimitSettings, Subject, SubjectLimits};
 use protocol::{LdapResult, Request, oid};
 use replica::failure;
 use sasl::ChannelBindings;
+use spool::bulk_stream::BulkStream;
 use spool::memory::{Account, Hold};
 use spool::transactions::Transactions;
 use std::collections::VecDeque;
@@ -135,6 +135,11 @@ impl Session {
     /// The client's address; `None` for a Unix socket.
     pub fn address(&self) -> Option<IpAddr> {
         self.peer.address
+    }
+
+    /// The identity that asks.
+    pub fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// Whether nobody has authenticated.

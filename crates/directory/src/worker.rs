@@ -20,6 +20,7 @@ use crate::search::cursor::Cursor;
 use crate::search::resume;
 use crate::session::Session;
 use crate::{dispatch, freshness, operations_log};
+use policy::pressure::Pressure;
 use policy::seats::Seats;
 use protocol::{LdapResult, Message, MessageId, Request, ResultCode, ResultKind, oid, response};
 use replica::failure;
@@ -43,6 +44,8 @@ pub struct Worker {
     scratch: RefCell<Vec<u8>>,
     judged: JudgedSubjects,
     tls: bool,
+    /// What is refused, because requests wait too long. Initially it is nothing.
+    pub pressure: Pressure,
     counters: Arc<Counters>,
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.
     purses: RandomState,
@@ -72,6 +75,7 @@ impl Worker {
             scratch: RefCell::default(),
             judged: JudgedSubjects::default(),
             tls: false,
+            pressure: Pressure::None,
             purses: RandomState::new(),
             operations: OperationsLog::new(attempts),
             waiting: RefCell::default(),

@@ -1,7 +1,8 @@
 //! Authorization as pure decisions: subjects, access rules, limits, and stored passwords.
 //!
 //! Everything here is a function of its arguments: no storage, no sockets, no clock. The only
-//! outside source is the system's random numbers, for salts and generated passwords.
+//! outside source is the system's random numbers, for salts and generated passwords; the only
+//! shared state is the counters of limits.
 //!
 //! - [`access`]: the rights of a subject on an entry or attribute, and the rule that decides;
 //! - [`shared`]: settings that all nodes of a cluster share;
@@ -15,6 +16,7 @@
 //! - [`mapping`]: which entry an identity of another system stands for;
 //! - [`password`]: verifying and making stored passwords;
 //! - [`password_policy`]: locks of accounts and expiry of passwords;
+//! - [`pressure`]: what is refused under overload;
 //! - [`quality`]: rules for new passwords;
 //! - [`rehash`]: passwords that are hashed anew after a bind;
 //! - [`seats`]: sessions by the account that they are bound to;
@@ -30,6 +32,7 @@ pub mod mapping;
 pub mod network;
 pub mod password;
 pub mod password_policy;
+pub mod pressure;
 pub mod quality;
 pub mod rehash;
 pub mod requirements;

@@ -50,6 +50,8 @@ limits! {
     ReceiveRate = "connections.receive_bytes_per_s_min",
     /// Rate at which responses are taken.
     SendRate = "connections.send_bytes_per_s_min",
+    /// Time for which requests wait for a serving thread.
+    QueueDelay = "connections.queue_delay_ms_max",
     /// Entries of one search.
     SizeEntries = "limits.size_entries_max",
     /// Time of one search.

@@ -19,6 +19,7 @@ mod kit;
 mod limits;
 mod linger;
 mod listener;
+mod load;
 mod log_queue;
 pub mod logging;
 mod output;

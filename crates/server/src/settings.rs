@@ -122,6 +122,8 @@ pub struct Connections {
     pub receive_bytes_per_s_min: u32,
     /// Least bytes per second of responses taken by a client, over each `write_timeout`.
     pub send_bytes_per_s_min: u32,
+    /// How long requests may wait for their serving thread before others are refused.
+    pub queue_delay_max: Duration,
     /// How long a stopping server waits for what was begun.
     pub stop_timeout: Duration,
 }
@@ -548,6 +550,7 @@ fn connections(given: &table::Connections) -> Connections {
         write_timeout: seconds(given.write_timeout_s),
         receive_bytes_per_s_min: given.receive_bytes_per_s_min,
         send_bytes_per_s_min: given.send_bytes_per_s_min,
+        queue_delay_max: Duration::from_millis(given.queue_delay_ms_max.into()),
         stop_timeout: seconds(given.stop_timeout_s),
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use directory::{Completion, Peer, Worker};
 use policy::Limit;
+use policy::pressure::Pressure;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
@@ -25,6 +26,7 @@ use crate::connection::{Connection, OUTPUT_BYTES_MAX};
 use crate::connection_settings::ConnectionSettings;
 use crate::desk::Desk;
 use crate::inbox::{Accepted, Contents, Inbox, Security};
+use crate::load::Load;
 use crate::proxied;
 use crate::round::{Read, Round};
 use crate::slots::{Slots, TICKS_PER_S};
@@ -67,6 +69,9 @@ struct Thread {
     gone: Notify,
     /// Signalled when sessions may be in doubt.
     doubt: Notify,
+    load: RefCell<Load>,
+    /// Signalled when a probe of the load begins.
+    probed: Notify,
 }
 
 thread_local! {
@@ -110,6 +115,8 @@ pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<ConnectionSettings>) -> 
         timed: Notify::new(),
         gone: Notify::new(),
         doubt: Notify::new(),
+        load: RefCell::default(),
+        probed: Notify::new(),
     });
     let before = Rc::clone(&thread);
     BEFORE_WAITING.set(Some(Box::new(move || before.before_waiting())));
@@ -117,10 +124,12 @@ pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<ConnectionSettings>) -> 
         let ticker = spawn_local(Rc::clone(&thread).tick());
         let giver = spawn_local(Rc::clone(&thread).give_turns());
         let judge = spawn_local(Rc::clone(&thread).judge());
+        let measure = spawn_local(Rc::clone(&thread).measure());
         Rc::clone(&thread).attend(inbox).await;
         ticker.abort();
         giver.abort();
         judge.abort();
+        measure.abort();
     });
     BEFORE_WAITING.set(None);
     Ok(())
@@ -401,6 +410,17 @@ impl Thread {
         }
     }
 
+    /// Measures how long tasks wait that are ready, and sets what is refused.
+    async fn measure(self: Rc<Self>) {
+        loop {
+            self.probed.notified().await;
+            let delay_max = self.shared.borrow().connections.queue_delay_max;
+            let mut load = self.load.borrow_mut();
+            load.end(Instant::now().into_std(), delay_max);
+            self.desk.borrow_mut().worker.pressure = load.pressure();
+        }
+    }
+
     /// Executes the requests in the round, then sends all responses.
     fn execute_round(&self, desk: &mut Desk) {
         if desk.round.is_empty() {
@@ -428,6 +448,10 @@ impl Thread {
         }
         self.deliver(desk, &round.reads[sent..]);
         desk.worker.moved(round.bytes.len(), 0);
+        // Looked at only here: reading the clock would cost each request, and no short queue harms.
+        if round.is_full() && self.load.borrow_mut().begin(Instant::now().into_std()) {
+            self.probed.notify_one();
+        }
         round.clear();
         desk.round = round;
     }
@@ -495,6 +519,8 @@ impl Thread {
         if let Ok(mut desk) = self.desk.try_borrow_mut() {
             self.execute_round(&mut desk);
             desk.worker.release_snapshot();
+            self.load.borrow_mut().rest();
+            desk.worker.pressure = Pressure::None;
             if desk.out.capacity() > 2 * OUTPUT_BYTES_MAX {
                 desk.out = Vec::new();
             }

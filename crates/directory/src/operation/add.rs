@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::control::Controls;
-use crate::operation::{dynamic, placed};
+use crate::operation::dynamic;
+use answers::placed;
 use protocol::name::{dn_form, leaf_form};
 use protocol::{AddRequest, ResultCode};
 use replica::Clock;

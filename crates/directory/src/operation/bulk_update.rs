@@ -4,7 +4,6 @@
 //! listed in the response. A client may send requests without waiting for responses: they reach the
 //! writer in the order of the stream. A connection has at most one stream.
 
-use crate::bulk_stream::BulkStream;
 use crate::call::Call;
 use crate::context::Context;
 use crate::control::Controls;
@@ -22,6 +21,7 @@ use protocol::extended::{
 use protocol::{LdapResult, MessageId, ResultCode, ResultKind, oid, response};
 use replica::failure;
 use schema::Name;
+use spool::bulk_stream::BulkStream;
 use state::stop::{Refusal, Stop};
 use state::write::Write;
 

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::control::Controls;
-use crate::operation::placed;
+use answers::placed;
 use protocol::{ChangeOperation, ModifyRequest, ResultCode};
 use state::permit;
 use state::stop::Stop;

@@ -103,6 +103,7 @@ impl Connection {
     ) -> bool {
         let message = &whole.message;
         let refusal = self.refusal(rules, message);
+        let refusal = refusal.or_else(|| worker.pressure.refusal(self.session.subject(), message));
         if let Some(refusal) = refusal.or_else(|| self.lack_of_room(whole)) {
             match ResultKind::of(message.request.tag()) {
                 Some(kind) => {

@@ -219,6 +219,11 @@ section! {
         /// each write_timeout_s. 0: however slowly.
         send_bytes_per_s_min: u32 = 500, "bytes per second", AtOnce;
 
+        /// While requests wait for their serving thread this long again and again, searches and
+        /// compares of anonymous clients are answered busy, then those of others but the
+        /// administrator. 0: never.
+        queue_delay_ms_max: u32 = 1_000, "milliseconds", AtOnce;
+
         /// How long a stopping server waits for what was begun.
         stop_timeout_s: u32 = 10, "seconds", AtOnce;
     }

@@ -11,7 +11,7 @@ const SEQUENCE_MAX: u32 = i32::MAX as u32;
 
 /// The stream of one connection.
 #[derive(Debug)]
-pub(crate) struct BulkStream {
+pub struct BulkStream {
     /// Sequence number of the next request.
     pub next: u32,
     /// Number of requests submitted and not yet answered.
@@ -29,6 +29,7 @@ impl BulkStream {
         self.unfinished = self.unfinished.saturating_sub(1);
     }
 
+    /// Expects the next sequence number.
     pub fn advance(&mut self) {
         self.next = if self.next == SEQUENCE_MAX {
             1

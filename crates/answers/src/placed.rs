@@ -39,7 +39,10 @@ const DEFINING: [(&str, &[&str]); 6] = [
 ];
 
 /// Refuses values of defining attributes in an entry from which they are not read.
-pub(crate) fn refuse_misplaced(
+///
+/// # Errors
+/// The refusal, with the place where the attribute belongs.
+pub fn refuse_misplaced(
     catalog: &Catalog,
     name: &Name,
     mut types: impl Iterator<Item = TypeId>,
