@@ -9,6 +9,7 @@ mod delegation;
 mod doors;
 mod explained;
 mod guessing;
+mod memory;
 mod passwords;
 mod requests;
 mod two_worlds;

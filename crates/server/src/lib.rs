@@ -13,6 +13,7 @@ mod deadline;
 mod desk;
 mod followers;
 mod inbox;
+mod input;
 #[cfg(test)]
 mod kit;
 mod limits;

@@ -24,6 +24,7 @@ use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
 /// Maximum number of waiting jobs: at 50 ms each and two threads, 25 seconds of work.
 const WAITING_MAX: usize = 1_024;
@@ -39,7 +40,7 @@ const IN_VAIN_LENGTH: usize = 20;
 pub(crate) struct PasswordJob {
     pub entry: u64,
     pub stored: Vec<Vec<u8>>,
-    pub given: Vec<u8>,
+    pub given: Zeroizing<Vec<u8>>,
     pub purpose: CheckPurpose,
 }
 
@@ -506,7 +507,7 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Opti
             let verifiers = tools
                 .verifiers
                 .filter(|_| given.description.options.is_empty());
-            let clear = std::mem::take(value);
+            let clear = Zeroizing::new(std::mem::take(value));
             let hashed = password::hash(hashing, &clear);
             let keys = verifiers.map(|scheme| password::hash(scheme, &clear));
             return match hashed.and_then(|it| Ok((it, keys.transpose()?))) {

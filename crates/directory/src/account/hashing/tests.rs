@@ -57,7 +57,7 @@ impl World {
                 asked: Asked::default(),
                 guess: self.tag,
                 trial: Guesses::new(0).trial(b"", None, 0).expect("no limit"),
-                proof: Vec::new(),
+                proof: Vec::new().into(),
             })),
         )
     }
@@ -73,7 +73,7 @@ impl World {
             work: Work::Verify(PasswordJob {
                 entry: 1,
                 stored: vec![b"one".to_vec(), b"two".to_vec()],
-                given: b"two".to_vec(),
+                given: b"two".to_vec().into(),
                 purpose,
             }),
         })
