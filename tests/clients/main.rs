@@ -10,6 +10,7 @@ mod exchange;
 mod extended;
 mod groups;
 mod names;
+mod outside;
 mod password_policy;
 mod position;
 mod reading;

@@ -26,6 +26,7 @@ pub mod guesses;
 pub mod limits;
 pub mod mapping;
 pub mod network;
+pub mod outside;
 pub mod password;
 pub mod password_policy;
 pub mod quality;

@@ -29,6 +29,7 @@ mod refused;
 mod reload;
 mod resources;
 mod round;
+mod saslauthd;
 mod server;
 pub mod settings;
 mod slots;

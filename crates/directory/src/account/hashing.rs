@@ -15,6 +15,7 @@ use crate::request_writes::RequestWrites;
 use answers::former;
 use answers::quality::refuse_listed;
 use policy::VerifiedCache;
+use policy::outside::OutsidePasswords;
 use policy::password::{self, Scheme};
 use policy::quality::PasswordLists;
 use policy::turns::{Lane, Queue};
@@ -89,6 +90,7 @@ pub(crate) struct HashSettings {
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
     pub lists: Arc<dyn PasswordLists>,
+    pub outside: Arc<dyn OutsidePasswords>,
     /// Hash of a random password under each scheme that was needed.
     pub in_vain: Mutex<Vec<(Scheme, Arc<[u8]>)>>,
 }
@@ -463,13 +465,25 @@ fn verify(job: &PasswordJob, done: &mut usize, tools: &Tools<'_>) -> Option<Ende
     let Some(stored) = job.stored.get(at) else {
         return Some(Ended::Done { right: None });
     };
-    if !password::verify(stored, &job.given) {
+    let outside = password::outside_user(stored);
+    let is_right = match outside {
+        Some(user) => settings.outside.verify(user, &job.given),
+        None => password::verify(stored, &job.given),
+    };
+    if !is_right && outside.is_some() {
+        // As long as for a name that no account has.
+        settings.verify_in_vain(tools.scheme, &job.given);
+    }
+    if !is_right {
         let is_last = *done >= job.stored.len();
         return is_last.then_some(Ended::Done { right: None });
     }
-    let tag = settings.verified.tag(job.entry, stored, &job.given);
-    let now_ms = settings.clock.now_us() / 1_000;
-    settings.verified.insert(tag, now_ms);
+    // A password that changes elsewhere leaves the stored value as it is.
+    if outside.is_none() {
+        let tag = settings.verified.tag(job.entry, stored, &job.given);
+        let now_ms = settings.clock.now_us() / 1_000;
+        settings.verified.insert(tag, now_ms);
+    }
     Some(Ended::Done { right: Some(at) })
 }
 

@@ -37,6 +37,7 @@ impl World {
             clock: Arc::new(SystemClock),
             password_type: schema.describe("userPassword").unwrap().type_id,
             lists: Arc::new(policy::quality::NoLists),
+            outside: Arc::new(policy::outside::NoOutsidePasswords),
             in_vain: Mutex::default(),
         };
         let (sender, completions) = channel();
