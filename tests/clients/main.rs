@@ -11,6 +11,7 @@ mod exchange;
 mod extended;
 mod groups;
 mod names;
+mod outside;
 mod password_policy;
 mod position;
 mod reading;

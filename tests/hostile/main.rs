@@ -10,6 +10,7 @@ mod doors;
 mod explained;
 mod guessing;
 mod limits;
+mod memory;
 mod overload;
 mod passwords;
 mod requests;

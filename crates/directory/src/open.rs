@@ -269,6 +269,7 @@ fn hash_pool(
         clock: Arc::clone(&options.clock),
         password_type,
         lists: Arc::clone(&options.lists),
+        outside: Arc::clone(&options.outside_passwords),
         in_vain: Mutex::default(),
     };
     HashPool::start(options.hash_threads, settings)

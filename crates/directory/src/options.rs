@@ -1,5 +1,6 @@
 //! Options for opening a directory.
 
+use policy::outside::{NoOutsidePasswords, OutsidePasswords};
 use policy::quality::{NoLists, PasswordLists};
 use policy::{LimitSettings, LimitSubject, Limits, PasswordSettings};
 use replica::audit_files::Auditing;
@@ -35,6 +36,8 @@ pub struct Options {
     pub passwords: PasswordSettings,
     /// Lists in which new passwords may not stand, for policies that ask them.
     pub lists: Arc<dyn PasswordLists>,
+    /// Verifies the passwords of values `{SASL}`.
+    pub outside_passwords: Arc<dyn OutsidePasswords>,
     /// Number of threads for slow password hashes.
     pub hash_threads: usize,
     /// Maximum number of successful slow password checks remembered; 0 for none.
@@ -95,6 +98,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             passwords: PasswordSettings::default(),
             lists: Arc::new(NoLists),
+            outside_passwords: Arc::new(NoOutsidePasswords),
             hash_threads: hash_threads(),
             verified_max: 100_000,
             verified_ttl_ms: 600_000,

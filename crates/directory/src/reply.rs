@@ -4,6 +4,7 @@ use protocol::control::AssuredReplicationRequest;
 use protocol::{MessageId, ResultCode, ResultKind, response};
 use state::execute::Outcome;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// Parts of the response besides the result.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +30,7 @@ pub(crate) struct Reply {
 #[derive(Debug)]
 pub(crate) struct Again {
     /// The whole message.
-    pub message: Vec<u8>,
+    pub message: Zeroizing<Vec<u8>>,
     /// How often it was decided before this time.
     pub tries: u8,
 }

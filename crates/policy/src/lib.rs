@@ -30,6 +30,7 @@ pub mod limit;
 pub mod limits;
 pub mod mapping;
 pub mod network;
+pub mod outside;
 pub mod password;
 pub mod password_policy;
 pub mod pressure;

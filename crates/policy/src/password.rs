@@ -63,6 +63,8 @@ enum Form {
     Scram(Prf),
     /// Known by name, but verified by other programs or not at all.
     Foreign,
+    /// The name of a user whose password another program verifies.
+    Outside,
 }
 
 /// Scheme names in upper case, each with the form of its values.
@@ -90,7 +92,7 @@ const SCHEMES: &[(&str, Form)] = &[
     ("PBKDF2-SHA512", Form::Pbkdf2(Prf::Sha512)),
     ("PBKDF2_SHA256", Form::Pbkdf2Binary),
     ("PKCS5S2", Form::Pkcs5s2),
-    ("SASL", Form::Foreign),
+    ("SASL", Form::Outside),
     ("K5KEY", Form::Foreign),
     ("NS-MTA-MD5", Form::NsMtaMd5),
     ("NT", Form::Nt),
@@ -135,7 +137,7 @@ impl Form {
             Form::Cleartext | Form::Digest { .. } | Form::Foreign => Cost::Fast,
             Form::Nt | Form::NsMtaMd5 => Cost::Fast,
             Form::Md5Crypt(_) | Form::Crypt | Form::Pbkdf2(_) | Form::Pbkdf2Binary => Cost::Slow,
-            Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_) => Cost::Slow,
+            Form::Pkcs5s2 | Form::Argon2 | Form::Scram(_) | Form::Outside => Cost::Slow,
         }
     }
 }
@@ -169,7 +171,7 @@ fn check_parts(value: &[u8], parts: Option<(Option<Form>, &[u8])>) -> Result<(),
         Form::Argon2 => argon::check(rest),
         Form::Scram(prf) => ScramKeys::check(prf, rest),
         Form::Cleartext | Form::Digest { .. } | Form::Pkcs5s2 | Form::Foreign => Ok(()),
-        Form::Md5Crypt(_) | Form::Nt | Form::NsMtaMd5 => Ok(()),
+        Form::Md5Crypt(_) | Form::Nt | Form::NsMtaMd5 | Form::Outside => Ok(()),
     }
 }
 
@@ -184,7 +186,7 @@ pub fn verify(stored: &[u8], given: &[u8]) -> bool {
         return stored.ct_eq(given).into();
     };
     match form {
-        None | Some(Form::Foreign) => false,
+        None | Some(Form::Foreign | Form::Outside) => false,
         Some(Form::Cleartext) => rest.ct_eq(given).into(),
         Some(Form::Digest { algorithm, salted }) => digest::verify(algorithm, salted, rest, given),
         Some(Form::Crypt) => crypt::verify(rest, given),
@@ -222,7 +224,18 @@ pub fn is_verifier(stored: &[u8]) -> bool {
 pub fn is_hashed(value: &[u8]) -> bool {
     match split(value) {
         None | Some((None | Some(Form::Cleartext), _)) => false,
+        // `{K5KEY}` alone names an account of another program.
+        Some((Some(Form::Foreign | Form::Outside), _)) => true,
         Some((Some(_), rest)) => !rest.is_empty(),
+    }
+}
+
+/// Returns the user, `name` or `name@realm`, of a value `{SASL}user`, whose password another
+/// program verifies; `None` for other values.
+pub fn outside_user(stored: &[u8]) -> Option<&str> {
+    match split(stored) {
+        Some((Some(Form::Outside), user)) => std::str::from_utf8(user).ok(),
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::password::Hashing;
 use schema::Name;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// Passwords waiting at most. They wait in the clear, so they are few: at the usual cost the
 /// last one waits for half a minute. One that finds no place has its turn after another bind.
@@ -29,7 +30,7 @@ pub struct Rehash {
     /// The stored value that the password matches.
     pub stored: Vec<u8>,
     /// The password.
-    pub given: Vec<u8>,
+    pub given: Zeroizing<Vec<u8>>,
     /// The form that it is to have.
     pub hashing: Hashing,
 }
@@ -156,7 +157,7 @@ mod tests {
             name: Name::root(),
             spelled: String::new(),
             stored: Vec::new(),
-            given: Vec::new(),
+            given: Vec::new().into(),
             hashing: Scheme::default().into(),
         }
     }

@@ -11,6 +11,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use zeroize::Zeroize;
 
 /// Number of locked parts. A lock is held for a map operation only; sixteen keep serving threads
 /// from waiting for each other.
@@ -39,6 +40,12 @@ impl fmt::Debug for VerifiedCache {
         f.debug_struct("VerifiedCache")
             .field("ttl_ms", &self.ttl_ms)
             .finish_non_exhaustive()
+    }
+}
+
+impl Drop for VerifiedCache {
+    fn drop(&mut self) {
+        self.key.zeroize();
     }
 }
 

@@ -29,6 +29,7 @@ use sasl::ChannelBindings;
 
 use crate::bundle::Bundle;
 use crate::followers::Followers;
+use crate::input::Input;
 use crate::settings::Origins;
 use held_reads::HeldReads;
 use stall::Stall;
@@ -85,7 +86,7 @@ enum State {
 pub struct Connection {
     session: Session,
     /// Bytes received and not yet executed.
-    input: Vec<u8>,
+    input: Input,
     /// The parked search, if there is one.
     parked: Option<Box<Cursor>>,
     /// Offset in `input` of the first message not examined by look-ahead; 0 while no search is
@@ -112,7 +113,7 @@ impl Connection {
     pub fn new(session: Session, confidential: bool) -> Self {
         Connection {
             session,
-            input: Vec::new(),
+            input: Input::default(),
             parked: None,
             scanned: 0,
             followers: Followers::default(),
@@ -143,7 +144,7 @@ impl Connection {
         }
         let mut input = std::mem::take(&mut self.input);
         if !input.is_empty() {
-            input.extend_from_slice(bytes);
+            input.append(bytes);
         }
         // Most messages come whole, and are executed where they are.
         let bytes = if input.is_empty() { bytes } else { &input };
@@ -180,9 +181,9 @@ impl Connection {
         }
         if self.state != State::Closed && taken < bytes.len() {
             self.input = match input.is_empty() {
-                true => bytes[taken..].to_vec(),
+                true => Input::of(&bytes[taken..]),
                 false => {
-                    input.drain(..taken);
+                    input.remove(0, taken);
                     input
                 }
             };
@@ -269,7 +270,7 @@ impl Connection {
         if self.state == State::Open || self.state == State::StartTls {
             self.state = State::Ending;
             self.followers.end();
-            self.input = Vec::new();
+            self.input = Input::default();
             self.held_reads.end();
             self.stall = Stall::None;
             self.more = false;
@@ -297,7 +298,7 @@ impl Connection {
             return;
         }
         self.abort(worker);
-        self.input = Vec::new();
+        self.input = Input::default();
         if inside {
             // A notice inside a message would become part of that message.
             out.truncate(begin);
@@ -417,7 +418,7 @@ impl Connection {
         {
             let inside = self.is_inside_message();
             self.abort(worker);
-            self.input = Vec::new();
+            self.input = Input::default();
             // At once: the connection lingers, and others have room as soon as it is refused.
             self.give_back();
             if !inside && output == 0 {
@@ -565,6 +566,6 @@ impl Connection {
     fn disconnect(&mut self, code: ResultCode, diagnostic: &str, out: &mut Vec<u8>) {
         write_notice_of_disconnection(out, &LdapResult::new(code, diagnostic));
         self.state = State::Closed;
-        self.input = Vec::new();
+        self.input = Input::default();
     }
 }

@@ -2,6 +2,7 @@
 
 use directory::Worker;
 
+use crate::input::wipe;
 use crate::round::Round;
 
 /// The worker and the buffers that the connections of a thread use in turns.
@@ -10,6 +11,8 @@ pub struct Desk {
     pub worker: Worker,
     /// Bytes just read from a socket.
     pub input: Box<[u8]>,
+    /// Length of the part of it that has bytes of clients.
+    pub input_used: usize,
     /// Responses about to be written.
     pub out: Vec<u8>,
     /// Responses encrypted for the connection they are about to be written to.
@@ -18,4 +21,12 @@ pub struct Desk {
     pub round: Round,
     /// Whether the server is stopping.
     pub stopping: bool,
+}
+
+impl Desk {
+    /// Wipes the bytes read from sockets, which are executed or kept elsewhere.
+    pub fn wipe_input(&mut self) {
+        wipe(&mut self.input[..self.input_used]);
+        self.input_used = 0;
+    }
 }

@@ -13,6 +13,7 @@ mod deadline;
 mod desk;
 mod followers;
 mod inbox;
+mod input;
 mod issuers;
 #[cfg(test)]
 mod kit;
@@ -30,6 +31,7 @@ mod refused;
 mod reload;
 mod resources;
 mod round;
+mod saslauthd;
 mod server;
 pub mod settings;
 mod slots;

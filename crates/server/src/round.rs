@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use directory::operations_log;
 
+use crate::input::wipe;
 use crate::socket_connection::SocketConnection;
 use crate::tls::Received;
 
@@ -37,7 +38,19 @@ pub struct Round {
     pub began: Option<Instant>,
 }
 
+/// Length of memory for input in bytes, which is not moved and left behind while there is less. Of
+/// more than that, a copy may be left where the memory was.
+const BYTES: usize = 256 << 10;
+
 impl Round {
+    /// A round with memory for its input.
+    pub fn new() -> Round {
+        Round {
+            bytes: Vec::with_capacity(BYTES),
+            ..Round::default()
+        }
+    }
+
     /// Records the connection of the bytes that were added last, and how its input ended.
     pub fn admit(&mut self, connection: &Rc<SocketConnection>, received: Received) {
         if self.reads.is_empty() {
@@ -61,8 +74,9 @@ impl Round {
         self.reads.len() >= CONNECTIONS_MAX
     }
 
-    /// Removes all input and keeps the memory.
+    /// Wipes and removes all input, and keeps the memory.
     pub fn clear(&mut self) {
+        wipe(&mut self.bytes);
         self.bytes.clear();
         self.reads.clear();
     }

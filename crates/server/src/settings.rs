@@ -26,7 +26,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::password_lists::FileLists;
+use crate::saslauthd::Saslauthd;
 use directory::{Auditing, FileRules, Keeping, Patience};
+use policy::outside::{NoOutsidePasswords, OutsidePasswords};
 use policy::{LimitSettings, LimitSubject, Limits, Scheme, TimeToLive, Verifiers};
 
 pub use error::SettingsError;
@@ -237,6 +239,14 @@ impl Config {
         }
     }
 
+    /// The program that verifies passwords of values `{SASL}`.
+    fn outside_passwords(&self) -> Arc<dyn OutsidePasswords> {
+        match &self.settings.passwords.saslauthd {
+            Some(socket) => Arc::new(Saslauthd::at(self.folder.join(socket))),
+            None => Arc::new(NoOutsidePasswords),
+        }
+    }
+
     /// How the node's directory is opened under these settings.
     pub fn directory_options(&self) -> directory::Options {
         let Settings {
@@ -253,6 +263,7 @@ impl Config {
         directory::Options {
             passwords: self.passwords(),
             lists: Arc::new(self.password_lists()),
+            outside_passwords: self.outside_passwords(),
             verified_max: passwords.remembered_max,
             verified_ttl_ms: u64::from(passwords.remembered_s) * 1_000,
             wrong_passwords_max: connections.wrong_passwords_max,

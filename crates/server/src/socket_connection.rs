@@ -394,6 +394,7 @@ impl State {
     /// Adds the input just read to the round.
     fn join(&mut self, desk: &mut Desk, length: usize, cx: &mut Context<'_>) -> Next {
         self.deadline.note_received(length);
+        desk.input_used = desk.input_used.max(length);
         let bytes = &desk.input[..length];
         let round = &mut desk.round;
         let received = match &mut self.tls {

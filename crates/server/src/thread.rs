@@ -102,7 +102,8 @@ pub fn serve(worker: Worker, inbox: &Inbox, shared: Arc<ConnectionSettings>) -> 
         input: vec![0; READ_BYTES].into_boxed_slice(),
         out: Vec::new(),
         sealed: Vec::new(),
-        round: Round::default(),
+        input_used: 0,
+        round: Round::new(),
         stopping: false,
     };
     let thread = Rc::new(Thread {
@@ -454,6 +455,7 @@ impl Thread {
         }
         round.clear();
         desk.round = round;
+        desk.wipe_input();
     }
 
     /// Sends the responses in `desk.out` to their connections.

@@ -6,6 +6,7 @@ use policy::{Subject, Tag, Trial};
 use protocol::OwnedControl;
 use schema::{Description, Name};
 use state::write::Write;
+use zeroize::Zeroizing;
 
 /// Result of a slow password check.
 #[derive(Debug)]
@@ -40,14 +41,14 @@ pub(crate) struct BindCheck {
     pub guess: Tag,
     pub trial: Trial,
     /// The password, or the proof of one, by which a repeated guess is counted once.
-    pub proof: Vec<u8>,
+    pub proof: Zeroizing<Vec<u8>>,
 }
 
 /// A password that is tried, to be counted once it is known to be right or wrong.
 #[derive(Debug)]
 pub(crate) struct TriedPassword {
     pub trial: Trial,
-    pub given: Vec<u8>,
+    pub given: Zeroizing<Vec<u8>>,
 }
 
 /// State of a Password Modify during its slow check.

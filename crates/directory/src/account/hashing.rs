@@ -14,6 +14,7 @@ use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
 use answers::former;
 use answers::quality::refuse_listed;
+use policy::outside::OutsidePasswords;
 use policy::password::{self, Scheme};
 use policy::quality::PasswordLists;
 use policy::turns::{Lane, Queue};
@@ -24,6 +25,7 @@ use state::write::{Change, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
 /// Maximum number of waiting jobs: at 50 ms each and two threads, 25 seconds of work.
 const WAITING_MAX: usize = 1_024;
@@ -39,7 +41,7 @@ const IN_VAIN_LENGTH: usize = 20;
 pub(crate) struct PasswordJob {
     pub entry: u64,
     pub stored: Vec<Vec<u8>>,
-    pub given: Vec<u8>,
+    pub given: Zeroizing<Vec<u8>>,
     pub purpose: CheckPurpose,
 }
 
@@ -88,6 +90,7 @@ pub(crate) struct HashSettings {
     pub clock: Arc<dyn crate::Clock>,
     pub password_type: schema::TypeId,
     pub lists: Arc<dyn PasswordLists>,
+    pub outside: Arc<dyn OutsidePasswords>,
     /// Hash of a random password under each scheme that was needed.
     pub in_vain: Mutex<Vec<(Scheme, Arc<[u8]>)>>,
 }
@@ -464,13 +467,25 @@ fn verify(job: &PasswordJob, done: &mut usize, tools: &Tools<'_>) -> Option<Ende
     let Some(stored) = job.stored.get(at) else {
         return Some(Ended::Done { right: None });
     };
-    if !password::verify(stored, &job.given) {
+    let outside = password::outside_user(stored);
+    let is_right = match outside {
+        Some(user) => settings.outside.verify(user, &job.given),
+        None => password::verify(stored, &job.given),
+    };
+    if !is_right && outside.is_some() {
+        // As long as for a name that no account has.
+        settings.verify_in_vain(tools.scheme, &job.given);
+    }
+    if !is_right {
         let is_last = *done >= job.stored.len();
         return is_last.then_some(Ended::Done { right: None });
     }
-    let tag = settings.verified.tag(job.entry, stored, &job.given);
-    let now_ms = settings.clock.now_us() / 1_000;
-    settings.verified.insert(tag, now_ms);
+    // A password that changes elsewhere leaves the stored value as it is.
+    if outside.is_none() {
+        let tag = settings.verified.tag(job.entry, stored, &job.given);
+        let now_ms = settings.clock.now_us() / 1_000;
+        settings.verified.insert(tag, now_ms);
+    }
     Some(Ended::Done { right: Some(at) })
 }
 
@@ -508,7 +523,7 @@ fn hash(writes: &mut RequestWrites, done: &mut usize, tools: &Tools<'_>) -> Opti
             let verifiers = tools
                 .verifiers
                 .filter(|_| given.description.options.is_empty());
-            let clear = std::mem::take(value);
+            let clear = Zeroizing::new(std::mem::take(value));
             let hashed = password::hash(hashing, &clear);
             let keys = verifiers.map(|scheme| password::hash(scheme, &clear));
             return match hashed.and_then(|it| Ok((it, keys.transpose()?))) {

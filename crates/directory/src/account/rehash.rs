@@ -8,6 +8,7 @@ use policy::{PasswordPolicy, Subject};
 use state::level;
 use state::passwords::digest_of;
 use store::EntryId;
+use zeroize::Zeroizing;
 
 /// A password that a bind has proved.
 pub(crate) struct Proved<'p> {
@@ -57,7 +58,7 @@ pub(crate) fn offer(
         name: name.clone(),
         spelled: subject.dn.clone(),
         stored: proved.stored.to_vec(),
-        given: proved.given.to_vec(),
+        given: Zeroizing::new(proved.given.to_vec()),
         hashing,
     });
 }

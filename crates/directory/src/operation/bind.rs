@@ -26,6 +26,7 @@ use protocol::{
 use schema::Name;
 use state::stop::Stop;
 use store::EntryId;
+use zeroize::Zeroizing;
 
 /// Result of the first step of a bind.
 pub(crate) enum Outcome {
@@ -321,7 +322,7 @@ pub(super) fn refused(bind_state: &BindState<'_>, password: &[u8], verdict: Verd
         (Cost::Slow, _) | (_, Some(_)) => Outcome::Check(PasswordJob {
             entry: 0,
             stored: Vec::new(),
-            given: password.to_vec(),
+            given: Zeroizing::new(password.to_vec()),
             purpose: CheckPurpose::Refused(verdict),
         }),
     }
@@ -416,13 +417,13 @@ fn slow_check(
     Outcome::Check(PasswordJob {
         entry: entry.0,
         stored,
-        given: given.password.to_vec(),
+        given: Zeroizing::new(given.password.to_vec()),
         purpose: CheckPurpose::Bind(Box::new(BindCheck {
             subject: Box::new(subject),
             asked: given.asked.clone(),
             guess: bind_state.guess(entry, given.password),
             trial,
-            proof: given.password.to_vec(),
+            proof: Zeroizing::new(given.password.to_vec()),
         })),
     })
 }

@@ -28,6 +28,7 @@ use state::stop::Stop;
 use state::view::View;
 use state::virtual_entry::VirtualEntry;
 use state::{assertion, referral, values};
+use zeroize::Zeroizing;
 
 /// Result of the first step of a compare.
 pub(crate) enum Outcome {
@@ -329,7 +330,7 @@ fn compare_password(
     // A compare tells as much as a bind, so its guesses count as those of binds.
     let tried = TriedPassword {
         trial: bind_state.trial(name.bytes())?,
-        given: given.to_vec(),
+        given: Zeroizing::new(given.to_vec()),
     };
     if let Some(case) = &mut case
         && case.is_locked()
@@ -357,7 +358,7 @@ fn compare_password(
             return Ok(Outcome::Check(PasswordJob {
                 entry: id.0,
                 stored,
-                given: given.to_vec(),
+                given: Zeroizing::new(given.to_vec()),
                 purpose: CheckPurpose::Compare(Box::new(compared)),
             }));
         }

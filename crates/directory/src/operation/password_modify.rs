@@ -22,6 +22,7 @@ use state::grant::Grant;
 use state::stop::Stop;
 use state::write::{Change, Given, Modification, Write};
 use store::EntryId;
+use zeroize::Zeroizing;
 
 /// Length of a generated password in characters: 20 out of 62 are 119 bits.
 const GENERATED_LENGTH: usize = 20;
@@ -182,7 +183,7 @@ fn check_old(
 ) -> Result<Option<OldPassword>, Stop> {
     let tried = TriedPassword {
         trial: bind_state.trial(name.bytes())?,
-        given: old.to_vec(),
+        given: Zeroizing::new(old.to_vec()),
     };
     let mut slow = Vec::new();
     let stored = passwords::stored_passwords(context, entry)?.into_iter();

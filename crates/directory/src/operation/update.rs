@@ -17,6 +17,7 @@ use state::stop::Stop;
 use state::write::Write;
 use state::{assertion, delegation, read_entry, values};
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// Submits an update, or keeps it for the end of its transaction.
 #[inline]
@@ -93,7 +94,7 @@ pub(crate) fn may_decide_again(
     // Where the first writer wins, the client has to decide.
     let is_silent = !context.catalog.first_writer_wins(write.name());
     (context.decided_by_entry() && is_silent).then(|| {
-        let message = envelope.encoded.to_vec();
+        let message = Zeroizing::new(envelope.encoded.to_vec());
         Arc::new(Again { message, tries })
     })
 }

@@ -142,7 +142,8 @@ impl Hashing {
             Some((Some(form), rest)) => (form, rest),
             Some((None, _)) => return false,
         };
-        if self.scheme == Scheme::Cleartext || matches!(form, Form::Foreign | Form::Scram(_)) {
+        let stays = matches!(form, Form::Foreign | Form::Outside | Form::Scram(_));
+        if self.scheme == Scheme::Cleartext || stays {
             return false;
         }
         match kept(stored, form, rest) {

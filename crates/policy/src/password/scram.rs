@@ -11,6 +11,7 @@ use super::base64;
 use super::decimal::decimal;
 use super::excess::{Excess, ROUNDS_MAX, at_most};
 use super::pbkdf2::{self, Prf};
+use zeroize::Zeroize;
 
 /// Iterations of new values: about 10 ms for the client, which computes them, too.
 pub const ITERATIONS: u32 = 20_000;
@@ -29,6 +30,13 @@ pub struct ScramKeys {
     stored: Vec<u8>,
     /// Key that the server proves to have.
     server: Vec<u8>,
+}
+
+impl Drop for ScramKeys {
+    fn drop(&mut self) {
+        self.stored.zeroize();
+        self.server.zeroize();
+    }
 }
 
 /// `Debug` hides the keys, which are not for logs.

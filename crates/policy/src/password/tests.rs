@@ -147,7 +147,9 @@ fn unknown_and_foreign_schemes_match_nothing() {
         assert!(!verify(stored.as_bytes(), b"secret"), "{stored}");
         assert!(!verify(stored.as_bytes(), stored.as_bytes()), "{stored}");
     }
-    assert!(is_hashed(b"{SASL}ada@EXAMPLE"));
+    assert!(is_hashed(b"{SASL}ada@EXAMPLE") && is_hashed(b"{K5KEY}"));
+    assert_eq!(outside_user(b"{sasl}ada@EXAMPLE"), Some("ada@EXAMPLE"));
+    assert_eq!(outside_user(b"{K5KEY}ada"), None);
     assert!(!is_hashed(b"{NOSUCH}secret"));
     assert!(!is_hashed(b"{SSHA}"));
     // Braces without a known scheme are part of a password.

@@ -15,6 +15,7 @@ use std::time::Instant;
 use protocol::{Message, MessageId, Request};
 
 use super::unfinished::Unfinished;
+use crate::input::Input;
 
 /// Maximum number of reads held. The next one waits in the input, with all that follows it.
 const READS_MAX: usize = 1_024;
@@ -44,7 +45,7 @@ pub struct HeldRead {
     after: u64,
     id: MessageId,
     /// The whole message.
-    pub bytes: Vec<u8>,
+    pub bytes: Input,
     /// When the message was read; `None` if operations are not logged.
     pub received: Option<Instant>,
 }
@@ -72,7 +73,7 @@ impl HeldReads {
         present.reads.push_back(HeldRead {
             after: unfinished.begun(),
             id,
-            bytes: bytes.to_vec(),
+            bytes: Input::of(bytes),
             received,
         });
     }

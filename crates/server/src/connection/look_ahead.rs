@@ -47,7 +47,7 @@ impl Connection {
                     }
                 }
             }
-            self.input.drain(self.scanned..self.scanned + length);
+            self.input.remove(self.scanned, length);
             self.bundle.end();
             // Messages before and behind it are executed by `proceed`.
             (self.scanned, self.more) = (0, true);

@@ -14,8 +14,8 @@ pub fn sample() -> String {
         "# Settings of this node. What must be equal on all nodes (schema, access, indexes)\n\
          # lives in the directory under cn=config. Lines that are commented out show defaults.\n\
          # In a cluster, limits, [dynamic_entries], and [passwords] but for remembered_max,\n\
-         # remembered_s, dictionary and breached live there too, in cn=settings,cn=config, and\n\
-         # must not stand here.\n",
+         # remembered_s, dictionary, breached and saslauthd live there too, in\n\
+         # cn=settings,cn=config, and must not stand here.\n",
     );
     let defaults = defaults();
     for section in TABLE {

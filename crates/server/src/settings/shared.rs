@@ -23,7 +23,7 @@ impl Section {
             "limits" | "anonymous_limits" | "administrator_limits" | "dynamic_entries" => true,
             "passwords" => !matches!(
                 setting.name,
-                "remembered_max" | "remembered_s" | "dictionary" | "breached"
+                "remembered_max" | "remembered_s" | "dictionary" | "breached" | "saslauthd"
             ),
             _ => false,
         }

@@ -340,6 +340,10 @@ section! {
         /// Passwords that became known elsewhere, which password policies refuse
         /// (pandoPasswordBreached): a file of lines SHA1:COUNT, sorted, of Have I Been Pwned.
         breached: Option<PathBuf> = None, "path" like "\"breached.txt\"", Restart;
+
+        /// Unix socket of saslauthd, which verifies passwords of values {SASL}user@realm. Without
+        /// it, these values match no password.
+        saslauthd: Option<PathBuf> = None, "path" like "\"/run/saslauthd/mux\"", Restart;
     }
 }
 

@@ -42,7 +42,8 @@ fn the_sample_says_the_defaults_and_nothing_else() {
     let program = config.settings.cluster.etcd_program.take();
     let words = config.settings.passwords.dictionary.take();
     let breached = config.settings.passwords.breached.take();
-    assert!(words.is_some() && breached.is_some());
+    let saslauthd = config.settings.passwords.saslauthd.take();
+    assert!(words.is_some() && breached.is_some() && saslauthd.is_some());
     config.shared_in_file.clear();
     assert_eq!(program.as_deref(), Some(Path::new("/usr/local/bin/etcd")));
     assert_eq!(files.main.certificate, Path::new("/node/server.pem"));

@@ -37,6 +37,7 @@ impl World {
             clock: Arc::new(SystemClock),
             password_type: schema.describe("userPassword").unwrap().type_id,
             lists: Arc::new(policy::quality::NoLists),
+            outside: Arc::new(policy::outside::NoOutsidePasswords),
             in_vain: Mutex::default(),
         };
         let (sender, completions) = channel();
@@ -57,7 +58,7 @@ impl World {
                 asked: Asked::default(),
                 guess: self.tag,
                 trial: Guesses::new(0).trial(b"", None, 0).expect("no limit"),
-                proof: Vec::new(),
+                proof: Vec::new().into(),
             })),
         )
     }
@@ -73,7 +74,7 @@ impl World {
             work: Work::Verify(PasswordJob {
                 entry: 1,
                 stored: vec![b"one".to_vec(), b"two".to_vec()],
-                given: b"two".to_vec(),
+                given: b"two".to_vec().into(),
                 purpose,
             }),
         })

@@ -23,6 +23,7 @@ use sasl::{Circumstances, Variant};
 use state::stop::Stop;
 use state::stored_form;
 use store::EntryId;
+use zeroize::Zeroizing;
 
 /// A message of a client.
 pub(super) struct Given<'r> {
@@ -134,7 +135,7 @@ fn end(
         asked: given.asked.clone(),
         guess,
         trial: exchange.trial,
-        proof: judged.proof,
+        proof: Zeroizing::new(judged.proof),
     };
     let mut verdict = bind::checked(context, bind_state, id, check, matched, None)?;
     if verdict.subject.is_some() {
