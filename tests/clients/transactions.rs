@@ -315,6 +315,8 @@ fn passwords_in_a_transaction_are_hashed_and_kept_in_order() {
     for outcome in results.into_values() {
         outcome.expect_success();
     }
+    // The connection that was bound with the former password ends.
+    let mut own = pando.client();
     own.bind(&name("p"), "second")
         .expect(ResultCode::INVALID_CREDENTIALS);
     own.bind(&name("p"), "third").expect_success();
