@@ -1,5 +1,6 @@
 //! `pando migrate` from Debian's slapd: copy, follow through every interruption, compare.
 
+mod accounts;
 mod follow;
 mod interruptions;
 mod kinds;

@@ -137,15 +137,18 @@ fn with_damage(
 #[test]
 fn damage_of_entries_names_and_links_is_found() {
     let mut client = filled();
-    // Rules, and those that are tried, are looked for at each start. If an entry for them is missing,
-    // a damaged page among the names may hide it, and the database is not opened.
+    // Rules, and those that are tried, are looked for at each start. If an entry for them is
+    // missing, a damaged page among the names may hide it, and the database is not opened.
     let attributes: &[(&str, &[&str])] = &[("objectClass", &["pandoConfig"])];
     for container in ["cn=access,cn=config", "cn=identities,cn=config"] {
         success(&client.add(container, attributes));
     }
     let candidate: &[(&str, &[&str])] = &[
         ("objectClass", &["pandoCandidate"]),
-        ("pandoCandidateText", &["rule all\non everything\nlet users read\n"]),
+        (
+            "pandoCandidateText",
+            &["rule all\non everything\nlet users read\n"],
+        ),
     ];
     success(&client.add("cn=candidate,cn=config", candidate));
     let folder = Arc::clone(&client.folder);

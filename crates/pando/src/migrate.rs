@@ -4,6 +4,7 @@
 //! import. Then the old server is followed through the served node until the operator cuts over. At
 //! the end both servers can be compared.
 
+mod accounts;
 mod apply;
 mod compare;
 mod copy;
@@ -86,6 +87,7 @@ pub fn migrate(it: &Migrate) -> Result<(), Problem> {
         refused: 0,
         stop: Stop::default(),
         schema_read: None,
+        has_locks: false,
     };
     let copied = job.copy(&data, &mut state).map_err(Trouble::into_problem)?;
     let Some(mut state) = state else {
@@ -102,7 +104,11 @@ pub fn migrate(it: &Migrate) -> Result<(), Problem> {
     }
     // After an interrupt the report is still written; another interrupt ends the report, too.
     drop(interrupts);
-    job.report(&state)
+    let reported = job.report(&state);
+    if mode != Mode::Stay {
+        job.require_policy()?;
+    }
+    reported
 }
 
 /// The old server, from the command line.
@@ -137,6 +143,8 @@ struct Job<'j> {
     stop: Stop,
     /// Time of the last reading of the old server's schema because of an unknown definition.
     schema_read: Option<Instant>,
+    /// Whether accounts came with locks that hold only under a password policy.
+    has_locks: bool,
 }
 
 impl Job<'_> {
@@ -274,6 +282,7 @@ impl Job<'_> {
             bases.join(" and "),
             self.old.url
         ));
+        let tally = selection.tally();
         let (source, findings) = Copy::new(remote, &bases, &ways, selection, &self.old.url);
         let started = Instant::now();
         self.rejects = match &self.it.rejects {
@@ -301,6 +310,8 @@ impl Job<'_> {
         }
         state.save(self.dir()).map_err(Trouble::Refused)?;
         self.refused += imported.rejected;
+        tally.say();
+        self.has_locks |= tally.has_locks();
         // Rejected entries are reported now and decide the exit status at the end.
         let _ = crate::import::report(self.dir(), &imported, &self.rejects, started);
         if !found.passwords {
@@ -371,6 +382,7 @@ impl Job<'_> {
         let both = self.both(&mut remote)?;
         note(format_args!("following {}", self.old.url));
         let bases = state.bases.iter().map(|it| it.0.clone()).collect();
+        let tally = both.selection.tally();
         let rejects = Rejects::new(self.rejects.clone());
         let mut applier = Applier::new(both.here, both.selection, bases, rejects);
         applier.asks_for_schema = self.mode == Mode::Stay
@@ -391,6 +403,8 @@ impl Job<'_> {
         .run();
         self.refused += applier.rejects.count;
         note(format_args!("applied: {}", Sum(applier.counts)));
+        tally.say();
+        self.has_locks |= tally.has_locks();
         done
     }
 
@@ -416,6 +430,23 @@ impl Job<'_> {
         let mut remote = Remote::open(self.old)?;
         let mut channel = self.channel()?;
         policies::take_over(&mut remote, &mut channel)
+    }
+
+    /// Fails if accounts that the old server locks can bind here for want of a default policy.
+    fn require_policy(&self) -> Result<(), Problem> {
+        if !self.has_locks {
+            return Ok(());
+        }
+        let mut channel = self.channel().map_err(Trouble::into_problem)?;
+        match channel.first_value(policies::CONFIG, policies::HERE)? {
+            Some(_) => Ok(()),
+            None => Err(Problem::failed(format_args!(
+                "accounts came with locks, and locks hold only under a password policy: expected \
+                 {} in {}, found none; until there is one, these accounts can bind here",
+                policies::HERE,
+                policies::CONFIG
+            ))),
+        }
     }
 
     /// Connects to the node, which may have locked its folder and not listen yet.

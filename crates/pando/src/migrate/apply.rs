@@ -363,7 +363,7 @@ impl Applier {
 
     /// The attributes that the entry should have on the node.
     fn wanted(&mut self, uuid: &Uuid, entry: &Entry) -> Attributes {
-        let mut wanted = self.selection.writable(entry);
+        let mut wanted = self.selection.wanted(entry);
         let text = uuid_text(uuid).into_bytes();
         wanted.insert("entryUUID".into(), vec![text]);
         wanted

@@ -85,10 +85,7 @@ impl Compare<'_> {
         let mut there: HashMap<u128, u128> = HashMap::new();
         let selection = &mut *self.selection;
         each_there(self.remote, base, way, self.stop, |entry| {
-            there.insert(
-                key(selection, &entry.dn),
-                digest(&selection.writable(&entry)),
-            );
+            there.insert(key(selection, &entry.dn), digest(&selection.wanted(&entry)));
             Ok(())
         })?;
         let mut suspects: HashMap<u128, bool> = HashMap::new();
@@ -143,7 +140,7 @@ impl Compare<'_> {
                 return put_only(out, "only on the old server", &entry);
             };
             sum.both += 1;
-            let (own, wanted) = (selection.writable(&own), selection.writable(&entry));
+            let (own, wanted) = (selection.writable(&own), selection.wanted(&entry));
             let text = difference(&entry.dn, &own, &wanted);
             if text.is_empty() {
                 return Ok(());

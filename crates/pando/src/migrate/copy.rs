@@ -1,6 +1,6 @@
 //! The first copy: all entries of the old server, by bulk import into an empty node.
 
-use super::entry::{Uuid, parse_uuid, uuid_text};
+use super::entry::{Entry, Uuid, parse_uuid, uuid_text};
 use super::pull::{self, Way};
 use super::remote::Remote;
 use super::selection::Selection;
@@ -243,18 +243,32 @@ fn put_request(
 ) -> bool {
     let is = |it: &PartialAttribute<'_>, name: &str| it.description.eq_ignore_ascii_case(name);
     let is_source = is_a(attributes, "collectiveAttributeSubentry");
+    let names = attributes.iter().map(|it| it.description);
+    let carried = selection.carry(names, || Entry::of(name, attributes));
     let mut has_password = false;
     put_nested(out, ADD_REQUEST, |out| {
         put_octets(out, OCTET_STRING, name.as_bytes());
         put_nested(out, SEQUENCE, |out| {
-            for attribute in attributes {
-                has_password |= is(attribute, "userPassword");
-                let known = uuid.is_some() && is(attribute, "entryUUID");
-                if !known
-                    && !attribute.values.is_empty()
-                    && selection.imports(attribute.description, is_source)
-                {
-                    attribute.encode(out);
+            has_password = attributes.iter().any(|it| is(it, "userPassword"));
+            let mut takes = |description: &str, is_empty: bool| {
+                let known = uuid.is_some() && description.eq_ignore_ascii_case("entryUUID");
+                !known && !is_empty && selection.imports(description, is_source)
+            };
+            match &carried {
+                Some(entry) => {
+                    for (description, values) in &entry.attributes {
+                        if takes(description, values.is_empty()) {
+                            let values = values.iter().map(Vec::as_slice);
+                            put_partial_attribute(out, description, values);
+                        }
+                    }
+                }
+                None => {
+                    for attribute in attributes {
+                        if takes(attribute.description, attribute.values.is_empty()) {
+                            attribute.encode(out);
+                        }
+                    }
                 }
             }
             // The UUID is read from the control, because the attribute may be hidden from the bind

@@ -11,9 +11,11 @@ use crate::channel::Channel;
 use crate::report::{Problem, note};
 use protocol::{ChangeOperation, Filter, OwnedAttribute, ResultCode, Scope, oid};
 
-const CONFIG: &str = "cn=config";
+/// The node's configuration, and the old server's.
+pub const CONFIG: &str = "cn=config";
 const THERE: &str = "olcPPolicyDefault";
-const HERE: &str = "pandoPasswordPolicy";
+/// The attribute that names the default policy.
+pub const HERE: &str = "pandoPasswordPolicy";
 
 /// Sets the node's default policy to the old server's, if there is one, and prints the result.
 pub fn take_over(remote: &mut Remote, channel: &mut Channel) -> Result<(), Trouble> {

@@ -1,5 +1,6 @@
 //! Selects the attributes that a migration copies, and their names on the node.
 
+use super::accounts::{self, Tally};
 use super::entry::Entry;
 use schema::Schema;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -65,6 +66,8 @@ pub struct Selection {
     schema: Schema,
     /// Lower-case names of the old server's operational attributes.
     operational_there: Arc<HashSet<String>>,
+    /// Password state of 389 Directory Server and OpenDJ that came.
+    tally: Tally,
     known: HashMap<Box<str>, Fate>,
 }
 
@@ -74,6 +77,7 @@ impl Selection {
         Selection {
             schema,
             operational_there: Arc::new(operational_there),
+            tally: Tally::default(),
             known: HashMap::new(),
         }
     }
@@ -81,6 +85,32 @@ impl Selection {
     /// The schema.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// The count of password state that was translated, shared with copies of this selection.
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+
+    /// An entry of the old server, with the password state that the node understands; `None` if it
+    /// has none to translate. `names` are the descriptions of its attributes.
+    pub fn carry<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+        entry: impl FnOnce() -> Entry,
+    ) -> Option<Entry> {
+        let concerned = accounts::concerns(names);
+        concerned.then(|| accounts::carry(&entry(), &self.operational_there, &self.tally))
+    }
+
+    /// The attributes of an entry of the old server as [`Selection::writable`] gives those of the
+    /// node's.
+    pub fn wanted(&mut self, entry: &Entry) -> Attributes {
+        let names = entry.attributes.iter().map(|(name, _)| name.as_str());
+        match self.carry(names, || entry.clone()) {
+            Some(carried) => self.writable(&carried),
+            None => self.writable(entry),
+        }
     }
 
     /// Whether an import copies an attribute. `is_source` says that the entry is a collective
