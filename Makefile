@@ -6,6 +6,7 @@
 # `make bench-views ENTRIES=1000000` measures windows on sorted lists and sorted pages.
 # `make bench-imports ENTRIES=5000000` imports from LDIF, a template and FIFOs beside slapadd.
 # `make bench-connections` measures thousands of connections beside few.
+# `make bench-protection` measures what access rules, a password policy and the audit cost.
 # `make bench-cluster` measures three nodes that all take changes beside three slapd; ARGS="--seconds 10"
 # makes it short.
 # `make soak SECONDS=3600` loads a node for an hour and plots what it needs.
@@ -19,7 +20,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test one bench bench-accounts bench-cluster bench-connections bench-fairness bench-groups bench-imports bench-views soak cluster-faults cluster-soak crashes etcd fuzz docs clean
+.PHONY: demo test one bench bench-accounts bench-cluster bench-connections bench-fairness bench-groups bench-imports bench-protection bench-views soak cluster-faults cluster-soak crashes etcd fuzz docs clean
 
 demo:
 	$(CARGO) build --release --locked -p pando
@@ -54,6 +55,10 @@ bench-connections:
 bench-fairness:
 	$(CARGO) build --release --locked -p pando -p pando-benches
 	target/release/fairness $(ARGS)
+
+bench-protection:
+	$(CARGO) build --release --locked -p pando -p pando-benches
+	target/release/protection $(ARGS)
 
 bench-groups:
 	$(CARGO) build --release --locked -p pando -p pando-benches

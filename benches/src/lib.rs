@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod client;
 pub mod cluster;
 pub mod crash;
+pub mod directives;
 pub mod journal;
 pub mod null;
 pub mod process;

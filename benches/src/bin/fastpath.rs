@@ -8,6 +8,7 @@
 
 use directory::{Directory, InitOptions, Options, Peer};
 use local::LocalClient;
+use pando_benches::directives::{GROUPS, imported};
 use policy::Secrets;
 use policy::access::import::slapd;
 use policy::access::rules::Rule;
@@ -18,7 +19,6 @@ use protocol::{
 };
 use schema::Schema;
 use std::error::Error;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -59,33 +59,10 @@ impl Access {
             Access::Imported => {
                 let schema = Schema::standard();
                 let secrets = Secrets::of(&schema, &[]);
-                slapd::of_conf(&schema, &secrets, &directives()).rules
+                slapd::of_conf(&schema, &secrets, &imported(SUFFIX, group_of)).rules
             }
         }
     }
-}
-
-/// Number of groups in a directory with imported rules, and of rules of each kind about them.
-const GROUPS: usize = 66;
-
-/// Two hundred directives as sites have them: passwords, parts of the tree for groups, names by
-/// patterns, entries by filters, and what everybody may do in the end.
-fn directives() -> String {
-    let mut text = format!("database mdb\nsuffix \"{SUFFIX}\"\n");
-    text.push_str("access to attrs=userPassword by self write by anonymous auth by * none\n");
-    for n in 0..GROUPS {
-        let (part, group) = (format!("ou=part{n},{SUFFIX}"), group_of(n));
-        let _ = write!(
-            text,
-            "access to dn.subtree=\"{part}\" by group=\"{group}\" write by users read\n\
-             access to dn.regex=\"^cn=([^,]+),ou=team{n},{SUFFIX}$\" \
-             by dn.exact,expand=\"uid=$1,{SUFFIX}\" write by users read\n\
-             access to dn.children=\"{part}\" filter=(cn=visitor{n}) attrs=mail,sn \
-             by group=\"{group}\" read by self write by * none\n"
-        );
-    }
-    text.push_str("access to * by self write by users read by * none\n");
-    text
 }
 
 /// One kind of request, made for a given person.
