@@ -179,6 +179,7 @@ impl<'t> Page<'t> {
     }
 
     /// The ranks of the first and the last key.
+    #[inline]
     pub fn span(&self) -> (u64, u64) {
         let first = usize::from(self.flags() & PAGE_BRANCH != 0);
         let last = self.count().saturating_sub(1).max(first);
@@ -187,7 +188,7 @@ impl<'t> Page<'t> {
 
     /// Finds the first node from `from` on whose key is not less than the wanted one, and whether
     /// it is equal. `between`: bounds of the ranks of the page's keys.
-    #[inline]
+    #[inline(always)]
     pub fn search(
         &self,
         from: usize,
