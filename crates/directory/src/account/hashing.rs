@@ -33,6 +33,8 @@ const WAITING_MAX: usize = 1_024;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time that a job of many parts runs before others have their turn.
 const TURN: Duration = Duration::from_millis(10);
+/// Bytes of its stack that a hash function uses at most: the state of bcrypt has 4 KiB.
+const STACK_BYTES_USED: usize = 16 << 10;
 
 /// Length in characters of the random password used for checks whose result is ignored.
 const IN_VAIN_LENGTH: usize = 20;
@@ -239,6 +241,15 @@ impl Drop for HashPool {
     }
 }
 
+/// Overwrites the part of the thread's stack where hash functions have kept pieces of passwords. No
+/// later work may come for hours that would do it.
+#[inline(never)]
+fn wipe_stack() {
+    let mut used = [0_u8; STACK_BYTES_USED];
+    // The compiler must suppose that the bytes are read here.
+    std::hint::black_box(&mut used);
+}
+
 fn stopping() -> Stop {
     Refusal::new(ResultCode::UNAVAILABLE, "the server is stopping").into()
 }
@@ -268,6 +279,7 @@ impl PoolState {
             }
             waiting.has_begun = true;
             let ended = waiting.turn(&self.settings);
+            wipe_stack();
             let (given_up, stopped) = self.ended(&waiting.task);
             match ended {
                 Some(what) => waiting.task.answer(what),
