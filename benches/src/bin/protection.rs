@@ -1,5 +1,5 @@
-//! Pando beside itself, with and without what protects it: access rules, a password policy, a set of
-//! rules that is tried, and the audit. Only one of the servers has work at a time, in turns.
+//! Pando beside itself, with and without access rules, a password policy, a candidate and the audit.
+//! Only one of the servers has work at a time, in turns.
 
 use std::env::temp_dir;
 use std::fs;
@@ -148,8 +148,8 @@ fn main() -> io::Result<()> {
         servers.push((protection, protection.serve(&folder, &arguments)?));
     }
     journal.line(
-        "| work | connections x in flight | beside | us | with | us | ratio | goal | ops/s | ops/s with |\n\
-         |---|---|---|---|---|---|---|---|---|---|",
+        "| work | connections x in flight | beside | us | with | us | ratio | goal | ops/s \
+         | ops/s with |\n|---|---|---|---|---|---|---|---|---|---|",
     )?;
     for row in ROWS {
         row.measure(&servers, &arguments, &mut journal)?;
