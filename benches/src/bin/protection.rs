@@ -1,5 +1,5 @@
-//! Pando beside itself, with and without access rules, a password policy, a candidate and the audit.
-//! Only one of the servers has work at a time, in turns.
+//! Pando beside itself, with and without access rules, a password policy, a candidate and an audit:
+//! processor time of a server. One of the servers has work at a time, in turns.
 
 use std::env::temp_dir;
 use std::fs;
