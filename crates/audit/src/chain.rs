@@ -140,7 +140,9 @@ impl Closing {
 
 /// A hash as 64 hexadecimal digits.
 pub fn hex(hash: &Hash) -> String {
-    hash.iter().map(|it| format!("{it:02x}")).collect()
+    let digit = |it: u8| char::from(b"0123456789abcdef"[usize::from(it)]);
+    let digits = hash.iter().flat_map(|it| [digit(it >> 4), digit(it & 0xf)]);
+    digits.collect()
 }
 
 /// Reads 64 hexadecimal digits; `None` if the text is something else.

@@ -75,18 +75,62 @@ pub(crate) fn put_list<T>(
 /// line for some readers, so that an object is one line whatever it says.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    for character in text.chars() {
-        match character {
-            '"' => out.extend_from_slice(b"\\\""),
-            '\\' => out.extend_from_slice(b"\\\\"),
-            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
-                out.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes());
-            }
-            other => {
-                let mut buffer = [0; 4];
-                out.extend_from_slice(other.encode_utf8(&mut buffer).as_bytes());
-            }
-        }
+    let mut rest = text;
+    loop {
+        // Most texts have printable characters of ASCII alone, which are copied together.
+        let plain = rest.bytes().position(|it| !is_plain(it));
+        let (copied, other) = rest.split_at(plain.unwrap_or(rest.len()));
+        out.extend_from_slice(copied.as_bytes());
+        let mut characters = other.chars();
+        let Some(character) = characters.next() else {
+            break;
+        };
+        put_character(out, character);
+        rest = characters.as_str();
     }
     out.push(b'"');
+}
+
+/// Whether an octet is a character that stands for itself.
+fn is_plain(octet: u8) -> bool {
+    (0x20..0x7f).contains(&octet) && octet != b'"' && octet != b'\\'
+}
+
+fn put_character(out: &mut Vec<u8>, character: char) {
+    match character {
+        '"' => out.extend_from_slice(b"\\\""),
+        '\\' => out.extend_from_slice(b"\\\\"),
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+            out.extend_from_slice(format!("\\u{:04x}", u32::from(character)).as_bytes());
+        }
+        other => {
+            let mut buffer = [0; 4];
+            out.extend_from_slice(other.encode_utf8(&mut buffer).as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put_text;
+
+    #[test]
+    fn texts_are_those_that_a_reader_of_json_finds() {
+        for text in [
+            "",
+            "plain",
+            "\"quoted\" and \\",
+            "ends with \"",
+            "Zoë\u{85}\u{2028}\u{1F333}",
+            "\0\n\u{7f}x",
+        ] {
+            let mut out = Vec::new();
+            put_text(&mut out, text);
+            let read: String = serde_json::from_slice(&out).unwrap();
+            assert_eq!(read, text);
+            let line = String::from_utf8(out).unwrap();
+            let breaks = |it: char| it.is_control() || it == '\u{2028}';
+            assert!(!line.contains(breaks), "{line}");
+        }
+    }
 }
