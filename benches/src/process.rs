@@ -82,6 +82,24 @@ impl Drop for Server {
     }
 }
 
+/// Runs a command to its end, its output to nowhere.
+///
+/// # Errors
+/// The command cannot be run, or ended badly: then with its standard error.
+pub fn finish(command: &mut Command) -> io::Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(io::Error::other(format!(
+                "{command:?}: {}: {said}",
+                output.status
+            )))
+        }
+    }
+}
+
 /// The file of a program that is built into the folder of the running one.
 pub fn beside(name: &str) -> PathBuf {
     std::env::current_exe()

@@ -47,7 +47,7 @@ fn ada(pando: &Pando) -> Client {
     client
 }
 
-/// What a node has counted, as soon as it has judged this many requests.
+/// The counts of a node, as soon as it has judged this many requests.
 fn counted(pando: &Pando, judged: u64) -> Value {
     until("requests are judged", || {
         let told = pando.run_on_node(&["access", "differences"], &["--json"]);

@@ -50,6 +50,16 @@ impl World {
         World::with(SETTINGS)
     }
 
+    /// Makes these the access rules.
+    fn apply(&self, rules: &str) {
+        let file = self.pando.node().join("rules");
+        fs::write(&file, rules).expect("our own folder");
+        let file = file.to_string_lossy().into_owned();
+        self.pando
+            .run_on_node(&["access", "apply"], &[&file])
+            .expect(0);
+    }
+
     fn with(settings: &str) -> World {
         let mut pando = Pando::init();
         let key = IssuerKey::new("first");
@@ -173,13 +183,7 @@ fn a_claim_says_which_entry_a_client_is() {
         .expect_success();
     let rules = "rule passwords\non everything\nfor userPassword\nlet anyone authenticate\n\
                  rule tokens\non subtree \"dc=example,dc=com\"\nlet users via token read\n";
-    let file = world.pando.node().join("rules");
-    fs::write(&file, rules).expect("our own folder");
-    let file = file.to_string_lossy().into_owned();
-    world
-        .pando
-        .run_on_node(&["access", "apply"], &[&file])
-        .expect(0);
+    world.apply(rules);
     let found = client
         .0
         .search(ADA, Scope::BaseObject, "(objectClass=*)", &["cn"]);
@@ -326,13 +330,7 @@ fn clients_act_as_others_by_the_right_proxy() {
                  let entry \"uid=ada,ou=People,dc=example,dc=com\" proxy, read\n\
                  rule all\non everything\nfor all, userPassword\nlet anyone authenticate\n\
                  let self read\n";
-    let file = world.pando.node().join("rules");
-    fs::write(&file, rules).expect("our own folder");
-    let file = file.to_string_lossy().into_owned();
-    world
-        .pando
-        .run_on_node(&["access", "apply"], &[&file])
-        .expect(0);
+    world.apply(rules);
     let mut client = world.client();
     let token = world.key.token("ada", 600);
     client

@@ -10,7 +10,7 @@ const GRACE: &str = "uid=grace,ou=People,dc=example,dc=com";
 const HR: &str = "cn=hr,dc=example,dc=com";
 
 /// Everybody binds, users read, except that grace is for hr alone and mail for its owner.
-const RULES: &[&str] = &[
+pub const RULES: &[&str] = &[
     "rule bind
 on everything
 for userPassword

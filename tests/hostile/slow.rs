@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kit::client::Event;
+use kit::pando::listened_at;
 use kit::process::until;
 use kit::{Client, Entry, Pando, SUFFIX, Secure};
 use protocol::{Filter, Request, Scope, SearchRequest};
@@ -189,13 +190,7 @@ fn handshakes_end_in_time_however_busily_their_clients_send() {
     std::fs::write(pando.node().join("pando.toml"), settings).expect("our own folder");
     pando.serve_as_configured();
     let address: SocketAddr = pando.process().wait_for("listening on pldap://…", |line| {
-        let (_, address) = line.split_once("listening on pldap://")?;
-        address
-            .split_whitespace()
-            .next()?
-            .trim_end_matches('/')
-            .parse()
-            .ok()
+        listened_at(line, "pldap")
     });
     let mut stream = TcpStream::connect(address).expect("the server listens");
     // The head of a PROXY header of version 2 with 512 bytes.

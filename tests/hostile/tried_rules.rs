@@ -7,29 +7,10 @@ use kit::{Client, Pando, SUFFIX, ldif, people};
 use protocol::control::{SortKey, SortRequest};
 use protocol::{DeleteRequest, OwnedControl, Request, Scope, oid};
 
-use super::access_rules::{ADA, served_with};
+use super::access_rules::{ADA, RULES, served_with};
 
 const GRACE: &str = "uid=grace,ou=People,dc=example,dc=com";
 const COUNTS: &str = "cn=Candidate,cn=monitor";
-
-const BEFORE: &[&str] = &[
-    "rule bind
-on everything
-for userPassword
-let anyone authenticate",
-    "rule grace
-on subtree \"uid=grace,ou=People,dc=example,dc=com\"
-let group \"cn=hr,dc=example,dc=com\" write
-let anyone none",
-    "rule mail
-on subtree \"ou=People,dc=example,dc=com\"
-for mail
-let self write
-let anyone none",
-    "rule readable
-on everything
-let users read",
-];
 
 const AFTER: &[&str] = &[
     "rule bind
@@ -190,7 +171,7 @@ fn client(pando: &Pando, name: &str) -> Client {
 
 #[test]
 fn each_request_that_is_answered_otherwise_is_counted() {
-    let (tried, decided) = (served_with(BEFORE), served_with(AFTER));
+    let (tried, decided) = (served_with(RULES), served_with(AFTER));
     try_rules(&tried, AFTER);
     let mut admin = tried.admin();
     let (mut judged, mut before, mut otherwise) = (0, 0, 0);
@@ -216,8 +197,8 @@ fn each_request_that_is_answered_otherwise_is_counted() {
 
 #[test]
 fn rules_that_are_equal_never_differ() {
-    let (tried, decided) = (served_with(BEFORE), served_with(BEFORE));
-    try_rules(&tried, BEFORE);
+    let (tried, decided) = (served_with(RULES), served_with(RULES));
+    try_rules(&tried, RULES);
     let mut admin = tried.admin();
     let mut judged = 0;
     for (who, requests) in REQUESTS {

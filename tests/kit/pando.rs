@@ -277,15 +277,7 @@ impl Pando {
     /// Waits until the process says, once more, at which address it listens.
     pub fn await_address(&mut self) {
         let running = self.running.as_mut().expect("the node is served");
-        let address = running.wait_for("listening on ldap://…", |line| {
-            let (_, address) = line.split_once("listening on ldap://")?;
-            address
-                .split_whitespace()
-                .next()?
-                .trim_end_matches('/')
-                .parse()
-                .ok()
-        });
+        let address = running.wait_for("listening on ldap://…", |line| listened_at(line, "ldap"));
         self.address = Some(address);
     }
 
@@ -379,4 +371,12 @@ impl Drop for Pando {
 fn assert_no_panic(running: &Running) {
     let log = running.log();
     assert!(!log.contains("panicked at"), "the program panicked:\n{log}");
+}
+
+/// The address in a line of the log that says where the server listens with this scheme; `None` in
+/// other lines.
+pub fn listened_at(line: &str, scheme: &str) -> Option<SocketAddr> {
+    let (_, address) = line.split_once(&format!("listening on {scheme}://"))?;
+    let address = address.split_whitespace().next()?;
+    address.trim_end_matches('/').parse().ok()
 }

@@ -13,7 +13,7 @@ use load::bench::{Mix, Options, Report, run};
 use pando_benches::arguments::Tables;
 use pando_benches::directives::imported;
 use pando_benches::journal::Journal;
-use pando_benches::process::{Server, beside, raise_open_files};
+use pando_benches::process::{Server, beside, finish, raise_open_files};
 use pando_benches::row::{Data, Extent};
 use pando_benches::subject::{ADMINISTRATOR, Folder, PASSWORD, Subject};
 use pando_benches::table::{self, Sum};
@@ -49,7 +49,7 @@ enum Protection {
     Rules,
     /// 200 directives of slapd, imported, and the policy.
     Imported,
-    /// As [`Protection::Rules`], while the imported set is tried.
+    /// The protection of [`Protection::Rules`], while the imported set is tried.
     Tried,
     /// The built-in rules, and a line for each change.
     Audit,
@@ -178,7 +178,7 @@ impl Protection {
         Protection::Audit,
     ];
 
-    /// As written in the table.
+    /// Its name in the table.
     fn name(self) -> &'static str {
         match self {
             Protection::None => "built-in rules",
@@ -324,19 +324,4 @@ fn set_policy(server: &Server, folder: &Path) -> io::Result<()> {
     let mut command = Command::new("ldapmodify");
     command.args(["-x", "-H", &server.url, "-D", ADMINISTRATOR, "-w", PASSWORD]);
     finish(command.arg("-f").arg(&file))
-}
-
-/// Runs a command to its end, its output to nowhere.
-fn finish(command: &mut Command) -> io::Result<()> {
-    let output = command.output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(io::Error::other(format!(
-                "{command:?}: {}: {said}",
-                output.status
-            )))
-        }
-    }
 }

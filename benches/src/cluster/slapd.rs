@@ -4,10 +4,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::fleet::{Fleet, NODES};
 use super::process::{Process, Role, free_ports};
+use crate::process::finish;
 use crate::subject::{ADMINISTRATOR, Folder, PASSWORD};
 
 const SLAPD: &str = "/usr/sbin/slapd";
@@ -41,7 +42,7 @@ pub fn make(folder: &Folder) -> io::Result<Fleet> {
         .arg("-f")
         .arg(configuration(0))
         .args(["-b", "dc=com", "-l"]);
-    done(slapcat.arg(&copy))?;
+    finish(slapcat.arg(&copy))?;
     for number in 1..NODES {
         load(&configuration(number), &["-q", "-l"], &copy)?;
     }
@@ -70,21 +71,7 @@ fn database_folder(folder: &Path, number: usize, database: &str) -> PathBuf {
 fn load(configuration: &Path, flags: &[&str], ldif: &Path) -> io::Result<()> {
     let mut command = Command::new(SLAPADD);
     command.arg("-f").arg(configuration).args(["-b", "dc=com"]);
-    done(command.args(flags).arg(ldif))
-}
-
-fn done(command: &mut Command) -> io::Result<()> {
-    let output = command.stdin(Stdio::null()).output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(io::Error::other(format!(
-                "{command:?}: {}: {said}",
-                output.status
-            )))
-        }
-    }
+    finish(command.args(flags).arg(ldif))
 }
 
 /// The settings of one server.

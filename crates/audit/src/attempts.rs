@@ -5,7 +5,7 @@
 
 use crate::chain::{Hash, hex};
 use crate::json::Object;
-use crate::line::put_some;
+use crate::line::{put_place, put_some};
 
 /// Attempts that are alike, of one interval.
 #[derive(Debug, Clone)]
@@ -72,10 +72,7 @@ impl Attempts<'_> {
     /// Writes the line, without its end.
     pub(crate) fn write(&self, number: u64, previous: &Hash, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
-        object.number("line", number);
-        object.text("previous", &hex(previous));
-        object.number("position", self.position);
-        object.text("time", self.time);
+        put_place(&mut object, number, previous, self.position, self.time);
         match &self.kind {
             AttemptKind::Bind {
                 account,
@@ -86,8 +83,7 @@ impl Attempts<'_> {
                 put_some(&mut object, "entry", account.dn);
                 put_some(&mut object, "uuid", account.uuid);
                 if let Some(hash) = name_hash {
-                    let digits: String = hash.iter().map(|it| format!("{it:02x}")).collect();
-                    object.text("name_hash", &digits);
+                    object.text("name_hash", &hex(hash));
                 }
                 put_some(&mut object, "mechanism", mechanism);
             }

@@ -138,10 +138,12 @@ impl Closing {
     }
 }
 
-/// A hash as 64 hexadecimal digits.
-pub fn hex(hash: &Hash) -> String {
+/// Bytes as hexadecimal digits, two for each.
+pub fn hex(bytes: &[u8]) -> String {
     let digit = |it: u8| char::from(b"0123456789abcdef"[usize::from(it)]);
-    let digits = hash.iter().flat_map(|it| [digit(it >> 4), digit(it & 0xf)]);
+    let digits = bytes
+        .iter()
+        .flat_map(|it| [digit(it >> 4), digit(it & 0xf)]);
     digits.collect()
 }
 

@@ -155,10 +155,7 @@ impl Line<'_> {
     /// Writes the line, without its end.
     pub(crate) fn write(&self, number: u64, previous: &Hash, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
-        object.number("line", number);
-        object.text("previous", &hex(previous));
-        object.number("position", self.position);
-        object.text("time", self.time);
+        put_place(&mut object, number, previous, self.position, self.time);
         object.text("operation", self.operation.text());
         match self.operation {
             Operation::Begin(digest) => object.text("digest", &format!("{digest:032x}")),
@@ -202,6 +199,21 @@ impl Line<'_> {
         object.text("authentication", &author.authentication);
         object.text("rule", &author.rule);
     }
+}
+
+/// Writes where a line stands: its number, with the hash of the line before it, the position of the
+/// record, and the time.
+pub(crate) fn put_place(
+    object: &mut Object<'_>,
+    number: u64,
+    previous: &Hash,
+    position: u64,
+    time: &str,
+) {
+    object.number("line", number);
+    object.text("previous", &hex(previous));
+    object.number("position", position);
+    object.text("time", time);
 }
 
 /// Writes a key with a text, unless the text is empty.

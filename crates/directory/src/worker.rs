@@ -44,7 +44,7 @@ pub struct Worker {
     scratch: RefCell<Vec<u8>>,
     judged: JudgedSubjects,
     tls: bool,
-    /// What is refused, because requests wait too long. Initially it is nothing.
+    /// Requests that are refused, because others wait too long; none at the beginning.
     pub pressure: Pressure,
     counters: Arc<Counters>,
     /// Makes numbers of purses (shares of the thread's time) that clients cannot predict.

@@ -1,4 +1,4 @@
-//! What a serving thread refuses while requests wait for it too long.
+//! Requests that a serving thread refuses while others wait for it too long.
 //!
 //! Refused are the requests that are many, cost most, and are missed least: searches and compares,
 //! those of anonymous clients first. Binds, writes, Abandon, Unbind, everything of the
@@ -16,7 +16,7 @@ pub enum Pressure {
     None,
     /// Searches and compares of anonymous clients are refused.
     Anonymous,
-    /// Those of other clients are refused, too, but for the administrator's.
+    /// Searches and compares of all clients but the administrator are refused.
     Users,
 }
 

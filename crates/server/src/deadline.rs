@@ -27,7 +27,7 @@ pub enum Due {
     Idle,
 }
 
-/// What a client did not do in time.
+/// A duty that a client did not do in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missed {
     /// Sending a request.
@@ -100,7 +100,7 @@ pub struct Deadline {
     bytes: u32,
     /// Whether the client was anonymous at the last input.
     anonymous: bool,
-    /// What was missed when it passed; `None` before.
+    /// The duty that was missed when it passed; `None` before.
     missed: Option<Missed>,
 }
 
@@ -123,7 +123,7 @@ impl Deadline {
         self.due
     }
 
-    /// What the client has missed; `None` while the deadline has not passed.
+    /// The duty that the client has missed; `None` while the deadline has not passed.
     pub fn missed(&self) -> Option<Missed> {
         self.missed
     }
@@ -132,7 +132,7 @@ impl Deadline {
     /// enough bytes in this one.
     ///
     /// # Errors
-    /// What the client has missed; the deadline has then passed.
+    /// The duty that the client has missed; the deadline has then passed.
     pub fn pass(&mut self, limits: &Connections) -> Result<u64, Missed> {
         let (bytes_per_s, none, few) = match self.due {
             Due::Nothing | Due::Idle => return self.miss(Missed::Request),

@@ -74,7 +74,7 @@ impl IssuerKeys {
     /// stay as they are.
     ///
     /// # Errors
-    /// As for [`IssuerKeys::start`].
+    /// The errors of [`IssuerKeys::start`].
     pub fn read(&self, settings: &[IssuerSettings]) -> Result<Fresh, String> {
         let before = self.kept();
         let kept = settings.iter().map(|it| kept(it, &before));

@@ -66,7 +66,7 @@ impl Load {
         self.late = 0;
     }
 
-    /// What is to be refused.
+    /// The requests that are to be refused.
     pub fn pressure(&self) -> Pressure {
         match self.late {
             0..ANONYMOUS => Pressure::None,

@@ -33,7 +33,8 @@ const WAITING_MAX: usize = 1_024;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time that a job of many parts runs before others have their turn.
 const TURN: Duration = Duration::from_millis(10);
-/// Bytes of its stack that a hash function uses at most: the state of bcrypt has 4 KiB.
+/// Bytes of the stack that are overwritten after a job. The largest state of a hash function there,
+/// of bcrypt, has 4 KiB.
 const STACK_BYTES_USED: usize = 16 << 10;
 
 /// Length in characters of the random password used for checks whose result is ignored.

@@ -5,15 +5,17 @@ use super::node::{connect, connect_to};
 use super::replace::replace;
 use super::stored::Stored;
 use crate::channel::Channel;
-use crate::cli::{AccessApply, AccessNode};
+use crate::cli::{AccessApply, AccessNode, Remote};
 use crate::report::{Problem, say};
 use policy::access::analysis::Finding;
 use policy::access::sets;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Replaces the rules of a node by those of a file, once they are checked.
 pub fn apply(it: &AccessApply) -> Result<(), Problem> {
-    let (dir, path) = places(it)?;
+    let usage = "expected a node's folder and a file of rules, or --url and the file, as in `pando \
+                 access apply DIR rules`; --default or --none stand for a file";
+    let (dir, path) = places(&it.what, &it.remote, it.default || it.none, usage)?;
     let file = match path {
         Some(path) => RuleFile::read(path)?,
         None if it.none => RuleFile::of_text("no rules", "")?,
@@ -84,21 +86,26 @@ pub fn begin_with(dir: &Path, file: Option<&RuleFile>) -> Result<(), Problem> {
         .map_err(|problem| problem.about(&file.name))
 }
 
-/// The folder of the node and the file of rules in the arguments.
-fn places(it: &AccessApply) -> Result<(Option<&Path>, Option<&Path>), Problem> {
-    let is_named = it.default || it.none;
-    let mut places = it.what.iter().map(std::path::PathBuf::as_path);
-    let dir = match it.remote.url {
+/// The folder of the node and the file of rules in the arguments; `is_named` says that an option
+/// stands for the file.
+///
+/// # Errors
+/// `usage`, if there are more places or fewer.
+pub fn places<'a>(
+    what: &'a [PathBuf],
+    remote: &Remote,
+    is_named: bool,
+    usage: &str,
+) -> Result<(Option<&'a Path>, Option<&'a Path>), Problem> {
+    let mut places = what.iter().map(PathBuf::as_path);
+    let dir = match remote.url {
         Some(_) => None,
         None => places.next(),
     };
     let file = places.next();
-    let missing = dir.is_none() && it.remote.url.is_none();
+    let missing = dir.is_none() && remote.url.is_none();
     if missing || file.is_some() == is_named || places.next().is_some() {
-        return Err(Problem::usage(
-            "expected a node's folder and a file of rules, or --url and the file, as in `pando \
-             access apply DIR rules`; --default or --none stand for a file",
-        ));
+        return Err(Problem::usage(usage));
     }
     Ok((dir, file))
 }

@@ -1,7 +1,7 @@
 //! `pando access shadow`, `differences` and `activate`: a set of rules that judges requests beside
 //! the rules in force, before it takes their place.
 
-use super::apply::refuse_bad;
+use super::apply::{places, refuse_bad};
 use super::ground::RuleFile;
 use super::node::{connect, connect_to};
 use super::replace::{Update, exchange, replace_with};
@@ -16,7 +16,6 @@ use protocol::{
 };
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::Path;
 
 /// The entry that keeps the candidate.
 const CANDIDATE: &str = "cn=candidate,cn=config";
@@ -45,7 +44,9 @@ fn none() -> Problem {
 
 /// Makes the rules of a file the candidate, or removes it.
 pub fn shadow(it: &AccessShadow) -> Result<(), Problem> {
-    let (dir, path) = places(it)?;
+    let usage = "expected a node's folder and a file of rules, or --url and the file, as in `pando \
+                 access shadow DIR rules`; --off stands for a file";
+    let (dir, path) = places(&it.what, &it.remote, it.off, usage)?;
     let file = path.map(RuleFile::read).transpose()?;
     let mut channel = connect(dir, &it.remote)?;
     let before = find(&mut channel)?;
@@ -97,24 +98,6 @@ fn removal(text: &str) -> [Update; 2] {
 
 fn requests(updates: &[Update]) -> Vec<Request<'_>> {
     updates.iter().map(Update::as_request).collect()
-}
-
-/// The folder of the node and the file of rules in the arguments.
-fn places(it: &AccessShadow) -> Result<(Option<&Path>, Option<&Path>), Problem> {
-    let mut places = it.what.iter().map(std::path::PathBuf::as_path);
-    let dir = match it.remote.url {
-        Some(_) => None,
-        None => places.next(),
-    };
-    let file = places.next();
-    let missing = dir.is_none() && it.remote.url.is_none();
-    if missing || file.is_some() == it.off || places.next().is_some() {
-        return Err(Problem::usage(
-            "expected a node's folder and a file of rules, or --url and the file, as in `pando \
-             access shadow DIR rules`; --off stands for a file",
-        ));
-    }
-    Ok((dir, file))
 }
 
 /// Makes the candidate the rules in force, in one transaction.

@@ -61,7 +61,7 @@ fn text(costs: &[RuleCost]) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
-/// What a part needs, and how often it is found out.
+/// The facts that a part needs, and how often they are found out.
 fn needed(part: &PartCost) -> String {
     let words = |pace: Pace| -> Option<String> {
         let needs = part.needs.iter().filter(|it| it.pace() == pace);

@@ -50,7 +50,7 @@ pub fn replace(
 /// Like [`replace`], with further updates in the same transaction.
 ///
 /// # Errors
-/// Those of [`replace`].
+/// The errors of [`replace`].
 pub fn replace_with(
     channel: &mut Channel,
     stored: &Stored,

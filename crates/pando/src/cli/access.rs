@@ -66,13 +66,13 @@ pub struct AccessShow {
 pub enum RuleSource {
     /// The rules that are applied
     Current,
-    /// Those that undo would bring back
+    /// The rules that undo would bring back
     Former,
-    /// Those that judge beside the applied ones, by `pando access shadow`
+    /// The rules that judge beside the applied ones, by `pando access shadow`
     Candidate,
     /// The rules proposed for a new directory
     Default,
-    /// Those that decide while no rules are applied
+    /// The rules that decide while none are applied
     BuiltIn,
 }
 

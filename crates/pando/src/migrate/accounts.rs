@@ -34,7 +34,7 @@ enum Way {
     Unlock,
     /// The time at which the password expires; a mark of passwords that were reset.
     Expiry,
-    /// The same values under another name.
+    /// Another attribute with these values is written.
     Renamed(&'static str),
     /// Former passwords.
     Former,

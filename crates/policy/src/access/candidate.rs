@@ -31,7 +31,7 @@ impl Candidate {
     /// Reads the text of rules, and a share. `in_force` is `None` where the built-in rules are.
     ///
     /// # Errors
-    /// What is wrong with the text, which may mean nothing under the schema, or with the share.
+    /// The text cannot be read or means nothing under the schema, or the share is no percentage.
     pub fn read(
         schema: &Schema,
         secrets: &Secrets,

@@ -39,7 +39,7 @@ pub struct Seen {
 /// Knowledge of an entry's [`Seen`].
 #[derive(Debug)]
 pub enum Found {
-    /// It has this number, by [`Outlook::learn`].
+    /// The number that [`Outlook::learn`] was given for it.
     Known(u32),
     /// It was found out by walks over the rules, which the trail can find again.
     Walked(Seen, Option<Trail>),

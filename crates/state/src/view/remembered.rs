@@ -119,6 +119,12 @@ impl JudgedSubjects {
     /// The rules that were judged for the subject, which may hold no more.
     pub(super) fn find(&self, set: &RuleSet, subject: &Subject) -> Option<Rc<Ruled>> {
         let mut kept = self.kept.borrow_mut();
+        if self.bytes.get() > BYTES_MAX {
+            // Also decisions about ever more places, for one subject, come to an end.
+            kept.last = None;
+            kept.all.clear();
+            return None;
+        }
         let fits = |it: &&Rc<Ruled>| it.rules.set().is_copy_of(set) && it.subject == *subject;
         if let Some(last) = kept.last.as_ref().filter(fits) {
             return Some(Rc::clone(last));
@@ -131,10 +137,6 @@ impl JudgedSubjects {
     /// Keeps rules judged for a subject, in place of earlier ones.
     pub(super) fn keep(&self, mut ruled: Ruled) -> Rc<Ruled> {
         let mut kept = self.kept.borrow_mut();
-        if self.bytes.get() > BYTES_MAX {
-            kept.last = None;
-            kept.all.clear();
-        }
         ruled.shared = Some(Rc::clone(&self.bytes));
         let clauses = ruled.rules.set().clause_count();
         ruled.takes(REGION_BYTES + clauses * CONDITION_BYTES);
