@@ -8,7 +8,7 @@ use kit::{Pando, SUFFIX};
 use std::fs;
 
 /// Sets whether a node writes lines.
-fn set(node: &Pando, enabled: bool) {
+pub fn set(node: &Pando, enabled: bool) {
     let settings = node.node().join("pando.toml");
     let text = fs::read_to_string(&settings).expect("the settings");
     let (before, section) = text.split_once("[audit]\n").expect("a section");
@@ -20,12 +20,12 @@ fn set(node: &Pando, enabled: bool) {
 }
 
 /// The lines of the chain that a node has written.
-fn lines(node: &Pando) -> Vec<String> {
+pub fn lines(node: &Pando) -> Vec<String> {
     let shown = node.run_on_node(&["audit", "show"], &[]).expect(0).out;
     shown.lines().map(str::to_owned).collect()
 }
 
-fn restart(node: &mut Pando) {
+pub fn restart(node: &mut Pando) {
     assert!(node.stop().success());
     node.serve();
 }

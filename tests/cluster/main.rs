@@ -28,6 +28,7 @@ mod patience;
 mod recovery;
 mod rejoining;
 mod restoring;
+mod ruled;
 mod settings;
 mod soak;
 mod twins;
