@@ -11,5 +11,6 @@ pub(crate) mod new_password;
 pub(crate) mod passwords;
 pub(crate) mod policed;
 pub(crate) mod rehash;
+mod stack;
 pub(crate) mod subject_limits;
 pub(crate) mod verdict;

@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::network::party;
+
 /// Time after which one wrong password on an account is forgotten, in milliseconds.
 const STEP_MS: u64 = 6_000;
 /// Factor by which an account and an address have more wrong passwords than both together.
@@ -170,9 +172,9 @@ impl Guesses {
     }
 
     fn keys_of(&self, account: &[u8], address: Option<IpAddr>) -> Trial {
-        let network = address.map(|it| match it.to_canonical() {
+        let network = address.map(|it| match party(it) {
             IpAddr::V4(it) => it.to_ipv6_mapped().to_bits(),
-            IpAddr::V6(it) => it.to_bits() >> 64 << 64,
+            IpAddr::V6(it) => it.to_bits(),
         });
         let account = self.keys.hash_one(account);
         let address = network.map(|it| self.keys.hash_one(it));

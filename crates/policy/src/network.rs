@@ -1,7 +1,7 @@
 //! Addresses that are meant together: `192.0.2.7`, `10.0.0.0/8`, `2001:db8::/32`.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 /// One address, or all that begin with the same bits.
@@ -43,6 +43,15 @@ impl Network {
             }
             _ => false,
         }
+    }
+}
+
+/// The address by which a client is counted: an IPv4 address in one form, or the first 64 bits of
+/// an IPv6 address, because a host may have all addresses below them (RFC 4291 §2.5.4).
+pub fn party(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(six) => IpAddr::V6(Ipv6Addr::from_bits(six.to_bits() >> 64 << 64)),
+        four => four,
     }
 }
 

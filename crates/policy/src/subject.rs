@@ -1,13 +1,14 @@
 //! Subjects: the identity of one connection, as far as decisions need it.
 
 use std::borrow::Cow;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use schema::Name;
 
 use crate::access::facts::{Asker, Identity, Origin};
 use crate::access::hours::WeekMinute;
 use crate::access::words::{Way, Ways};
+use crate::network::party;
 
 /// The kind of a subject's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,11 +165,10 @@ impl Subject {
         match (self.is_anonymous(), self.address) {
             (false, _) => Cow::Borrowed(&self.dn),
             (true, None) => Cow::Borrowed("anonymous"),
-            (true, Some(IpAddr::V4(address))) => Cow::Owned(format!("anonymous at {address}")),
-            (true, Some(IpAddr::V6(address))) => {
-                let network = Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
-                Cow::Owned(format!("anonymous at {network}/64"))
-            }
+            (true, Some(address)) => Cow::Owned(match party(address) {
+                IpAddr::V4(address) => format!("anonymous at {address}"),
+                IpAddr::V6(network) => format!("anonymous at {network}/64"),
+            }),
         }
     }
 

@@ -3,7 +3,9 @@
 //! Invariant: a lane is in `turns` exactly once while it has waiting items, else not at all.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
+
+use crate::network::party;
 
 /// A group of clients that shares turns: an IPv4 address, an IPv6 network of 64 bits, whose
 /// addresses one client may all have, or a user of this machine.
@@ -19,14 +21,9 @@ impl Lane {
     /// Returns the lane of a client at an address; `None` for a Unix socket, at whose other end is
     /// a user of this machine.
     pub fn of(address: Option<IpAddr>, user: Option<u32>) -> Lane {
-        const NETWORK: u128 = !(u64::MAX as u128);
         match address {
             None => Lane::User(user),
-            Some(IpAddr::V6(address)) => {
-                let network = u128::from(address) & NETWORK;
-                Lane::Address(Ipv6Addr::from(network).into())
-            }
-            Some(address) => Lane::Address(address),
+            Some(address) => Lane::Address(party(address)),
         }
     }
 }

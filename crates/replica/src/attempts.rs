@@ -5,10 +5,11 @@
 
 mod recorder;
 
+use policy::network::party;
 use protocol::ResultCode;
 use recorder::Recorder;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -118,7 +119,7 @@ impl Attempts {
 
     /// Counts an attempt at a time in microseconds since 1970.
     pub fn count(&self, mut attempt: Attempt, now_us: u64) {
-        attempt.address = attempt.address.map(network);
+        attempt.address = attempt.address.map(party);
         let tally = Tally::at(now_us);
         let mut state = self.state();
         if state.kinds.is_empty() {
@@ -153,18 +154,6 @@ impl Attempts {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The addresses that are counted together: one of IPv4, or a network of 64 bits of IPv6, which one
-/// client may have as a whole.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let first = u128::from(address) >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from(first))
-        }
-        address => address,
     }
 }
 

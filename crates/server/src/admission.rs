@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use directory::{Connections, ListenerState};
 use policy::Limit;
+use policy::network::party;
 
 use crate::limits::ConnectionLimits;
 use crate::refusals::Refusals;
@@ -199,18 +200,6 @@ impl Ticket {
         drop(addresses);
         self.address = Some(address);
         Ok(())
-    }
-}
-
-/// The address by which a client is counted: an IPv4 address in one form, or the first 64 bits of
-/// an IPv6 address, because a host may have all addresses below them (RFC 4291 §2.5.4).
-fn party(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(six) => {
-            let network = six.to_bits() & (u128::from(u64::MAX) << 64);
-            IpAddr::V6(Ipv6Addr::from_bits(network))
-        }
-        four => four,
     }
 }
 

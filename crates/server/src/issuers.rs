@@ -9,7 +9,6 @@ mod fetch;
 mod tests;
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -19,6 +18,7 @@ use directory::ShownEntry;
 use sasl::token::{Issuer, Issuers, KeySet};
 
 use crate::settings::{IssuerSettings, KeySource};
+use crate::stamp::{Stamp, stamp};
 
 /// Interval between looks at a file of keys.
 const FILE_CHECK: Duration = Duration::from_secs(5);
@@ -26,9 +26,6 @@ const FILE_CHECK: Duration = Duration::from_secs(5);
 const FETCH_PAUSE_MIN: Duration = Duration::from_secs(10);
 /// The longest time after which a fetch that failed is tried again.
 const FETCH_RETRY_MAX: Duration = Duration::from_secs(30);
-
-/// Time of a file's last change in seconds and nanoseconds, and its length.
-type Stamp = (i64, i64, u64);
 
 /// The issuers of the settings in force.
 #[derive(Debug)]
@@ -237,7 +234,7 @@ impl Kept {
 }
 
 /// Reads a file of keys again each time it has changed, until the issuer is in use no more.
-fn keep_file(kept: &Weak<Kept>, wishes: &Receiver<()>, path: &Path, mut seen: Option<Stamp>) {
+fn keep_file(kept: &Weak<Kept>, wishes: &Receiver<()>, path: &Path, mut seen: Stamp) {
     while wishes.recv_timeout(FILE_CHECK) != Err(RecvTimeoutError::Disconnected) {
         let Some(kept) = kept.upgrade() else {
             return;
@@ -295,11 +292,6 @@ fn wait(wishes: &Receiver<()>, pause: Duration, least: Duration) -> bool {
             Err(RecvTimeoutError::Disconnected) => return false,
         }
     }
-}
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.ctime(), metadata.ctime_nsec(), metadata.len()))
 }
 
 fn read(path: &Path) -> Result<KeySet, String> {

@@ -37,6 +37,7 @@ pub mod settings;
 mod slots;
 mod socket;
 mod socket_connection;
+mod stamp;
 mod thread;
 mod tls;
 mod turns;

@@ -11,7 +11,6 @@ mod client;
 mod tests;
 
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -21,12 +20,9 @@ use rustls::{Error, ProtocolVersion, ServerConnection};
 use sasl::{ChannelBindings, channel};
 
 use crate::settings::{ClientCertificates, TlsSettings};
+use crate::stamp::{Stamp, stamp};
 use build::Made;
 use choice::Choice;
-
-/// Time of a file's last change in seconds and nanoseconds, and its length; `None` if it cannot be
-/// read.
-type Stamp = Option<(i64, i64, u64)>;
 
 /// The certificates in use, and the authorities of clients.
 #[derive(Debug)]
@@ -128,10 +124,6 @@ fn fresh(settings: &TlsSettings) -> Result<Fresh, String> {
 }
 
 fn stamps(settings: &TlsSettings) -> Vec<Stamp> {
-    let stamp = |path| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.ctime(), metadata.ctime_nsec(), metadata.len()))
-    };
     settings.files().into_iter().map(stamp).collect()
 }
 

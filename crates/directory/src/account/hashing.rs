@@ -9,6 +9,7 @@
 mod tests;
 
 use crate::account::check::{CheckPurpose, PasswordChecked};
+use crate::account::stack::wipe_stack;
 use crate::completion::{Completion, Finished, Mailbox};
 use crate::reply::Reply;
 use crate::request_writes::RequestWrites;
@@ -33,9 +34,6 @@ const WAITING_MAX: usize = 1_024;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time that a job of many parts runs before others have their turn.
 const TURN: Duration = Duration::from_millis(10);
-/// Bytes of the stack that are overwritten after a job. The largest state of a hash function there,
-/// of bcrypt, has 4 KiB.
-const STACK_BYTES_USED: usize = 16 << 10;
 
 /// Length in characters of the random password used for checks whose result is ignored.
 const IN_VAIN_LENGTH: usize = 20;
@@ -240,15 +238,6 @@ impl Drop for HashPool {
             }
         }
     }
-}
-
-/// Overwrites the part of the thread's stack where hash functions have kept pieces of passwords. No
-/// later work may come for hours that would do it.
-#[inline(never)]
-fn wipe_stack() {
-    let mut used = [0_u8; STACK_BYTES_USED];
-    // The compiler must suppose that the bytes are read here.
-    std::hint::black_box(&mut used);
 }
 
 fn stopping() -> Stop {

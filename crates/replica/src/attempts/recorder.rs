@@ -9,7 +9,7 @@ use audit::{AttemptKind, Attempts as Line, EntryName};
 use policy::Subject;
 use state::catalog::Catalog;
 use state::stop::Stop;
-use state::time::generalized_time;
+use state::time::exact_time;
 use state::view::{Place, View};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -112,7 +112,7 @@ impl Recorder {
         let mut all: Vec<(Told, Tally)> = all.into_iter().collect();
         all.sort_by_key(|(_, tally)| (tally.first_us, tally.last_us));
         let texts = Vec::from_iter(all.iter().map(|(told, tally)| Texts::of(told, tally)));
-        let (time, position) = (time(clock.now_us()), snapshot.position()?);
+        let (time, position) = (exact_time(clock.now_us()), snapshot.position()?);
         let mut lines = Vec::from_iter(texts.iter().map(|it| it.line(position, &time)));
         let others = taken.others.map(|it| (it.count, times(&it)));
         if let Some((count, [first, last])) = &others {
@@ -206,17 +206,7 @@ impl<'t> Texts<'t> {
 
 /// Times of the first and the last attempt.
 fn times(tally: &Tally) -> [String; 2] {
-    [time(tally.first_us), time(tally.last_us)]
-}
-
-/// A time with microseconds.
-fn time(time_us: u64) -> String {
-    let seconds = generalized_time(time_us);
-    format!(
-        "{}.{:06}Z",
-        seconds.trim_end_matches('Z'),
-        time_us % 1_000_000
-    )
+    [exact_time(tally.first_us), exact_time(tally.last_us)]
 }
 
 /// Name and clause of a rule, from `rule "name" clause 2`.
@@ -308,6 +298,6 @@ mod tests {
         assert_eq!(parts_of("rule \"staff\" clause 2"), ("staff", "2"));
         assert_eq!(parts_of("rule \"a \" b\""), ("a \" b", ""));
         assert_eq!(parts_of(""), ("", ""));
-        assert_eq!(time(1_500_000), "19700101000001.500000Z");
+        assert_eq!(exact_time(1_500_000), "19700101000001.500000Z");
     }
 }
